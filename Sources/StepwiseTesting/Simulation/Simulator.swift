@@ -133,9 +133,9 @@ extension Simulator {
 
 /// Finds a short schedule that still fails, by delta debugging over its choices.
 ///
-/// The algorithm is *ddmin*: A. Zeller, R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE
-/// Transactions on Software Engineering 28(2), 2002. Afterwards each choice that is left is moved towards the oldest
-/// job where the schedule still fails.
+/// Ever smaller parts are left out, down to single choices, as in A. Zeller, R. Hildebrandt, "Simplifying and Isolating
+/// Failure-Inducing Input", IEEE Transactions on Software Engineering 28(2), 2002. Afterwards each choice that is left
+/// is moved towards the oldest job where the schedule still fails.
 struct ScheduleShrinker {
   /// How many more schedules may be tried.
   var budget: Int
@@ -147,29 +147,18 @@ struct ScheduleShrinker {
   ///   - fails: Runs the simulation with a schedule and tells whether it failed.
   /// - Returns: A schedule that fails.
   mutating func shrink(_ schedule: Schedule, fails: (Schedule) async -> Bool) async -> Schedule {
-    var best = schedule
     if await test([], fails) { return Schedule() }
-    var parts = 2
-    while best.choices.count >= 2, budget > 0 {
-      let size = (best.choices.count + parts - 1) / parts
-      var reduced: [Schedule.Choice]?
-      for start in stride(from: 0, to: best.choices.count, by: size) {
-        let rest = Array(best.choices[..<start] + best.choices[min(start + size, best.choices.count)...])
-        if await test(rest, fails) {
-          reduced = rest
-          break
-        }
+    var best = schedule.choices
+    var size = best.count / 2
+    while size > 0, budget > 0 {
+      var (start, isShorter) = (0, false)
+      while start < best.count {
+        let rest = Array(best[..<start] + best[min(start + size, best.count)...])
+        if await test(rest, fails) { (best, isShorter) = (rest, true) } else { start += size }
       }
-      if let reduced {
-        best = Schedule(reduced)
-        parts = max(parts - 1, 2)
-      } else if parts >= best.choices.count {
-        break
-      } else {
-        parts = min(parts * 2, best.choices.count)
-      }
+      if size > 1 || !isShorter { size /= 2 }
     }
-    return await lower(best, fails)
+    return await lower(Schedule(best), fails)
   }
 
   private mutating func lower(_ schedule: Schedule, _ fails: (Schedule) async -> Bool) async -> Schedule {
