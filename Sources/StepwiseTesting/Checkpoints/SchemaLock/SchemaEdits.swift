@@ -69,22 +69,22 @@ extension SchemaLock {
   /// Returns the values that may be absent or null in stored stages and cannot be read then, although the samples can.
   private func unreadableWithout(_ stored: SchemaFile.Case, name: String, version: Int) -> [String] {
     stored.types.sorted { $0.key < $1.key }.flatMap { path, type in
-      let removals: [(JSONRemoval, String)] =
-        (type.mayBeAbsent ? [(.absent, "absent")] : []) + (type.mayBeNull ? [(.null, "null")] : [])
-      return removals.compactMap { removal, word in
-        let isRead = stored.samples.lazy.compactMap { sample in removing(path, removal, of: sample, in: name) }
+      let forms: [(JSONValue?, String)] =
+        (type.mayBeAbsent ? [(nil, "absent")] : []) + (type.mayBeNull ? [(JSONValue(value: nil), "null")] : [])
+      return forms.compactMap { form, word in
+        let isRead = stored.samples.lazy.compactMap { sample in replacing(path, of: sample, in: name, with: form) }
           .allSatisfy { stage in (try? coder.decode(stage, schemaVersion: version)) != nil }
         return isRead ? nil : "\(path) (\(type.rawValue)) may be \(word) in what is stored, and cannot be read so"
       }
     }
   }
 
-  /// Returns a sample without the values under a path below its case; nil when it has none.
-  private func removing(_ path: String, _ removal: JSONRemoval, of sample: String, in name: String) -> [UInt8]? {
+  /// Returns a sample with others than its values under a path below its case; nil when it has none.
+  private func replacing(_ path: String, of sample: String, in name: String, with form: JSONValue?) -> [UInt8]? {
     guard let stage = try? JSONDecoder().decode(JSONValue.self, from: Data(sample.utf8)) else { return nil }
     let keys = (stage.value as? [String: JSONValue])?.keys
     let isCase = !name.isEmpty && keys?.elementsEqual([name]) == true
-    let changed = stage.removing(CaseShape.text(of: isCase ? [name, path] : [path]), removal)
+    let changed = stage.replacing(CaseShape.text(of: isCase ? [name, path] : [path]), with: form)
     return changed.flatMap { try? JSONEncoder().encode($0) }.map(Array.init)
   }
 
@@ -115,12 +115,6 @@ extension SchemaLock {
       return "\(error)"
     }
   }
-}
-
-/// How to remove a value.
-enum JSONRemoval {
-  case absent
-  case null
 }
 
 extension JSONValue {
@@ -162,10 +156,9 @@ extension JSONValue {
     }
   }
 
-  /// Returns the value, whose own path is `place`, without those under a path such as `labels.inner`, `list[]` or
-  /// `dictionary.*`; nil when it has none.
-  func removing(_ path: String, _ removal: JSONRemoval, at place: String = "") -> JSONValue? {
-    let null = JSONValue(value: nil)
+  /// Returns the value, whose own path is `place`, with others than those under a path such as `labels.inner`, `list[]` or
+  /// `dictionary.*`, or without them; nil when it has none.
+  fileprivate func replacing(_ path: String, with form: JSONValue?, at place: String = "") -> JSONValue? {
     switch value {
     case var object as [String: JSONValue]:
       var isChanged = false
@@ -174,8 +167,8 @@ extension JSONValue {
         for name in [key, "*"] {
           let below = place.isEmpty ? name : "\(place).\(name)"
           if below == path {
-            object[key] = removal == .null ? null : nil
-          } else if path.hasPrefix(below), let changed = value.removing(path, removal, at: below) {
+            object[key] = form
+          } else if path.hasPrefix(below), let changed = value.replacing(path, with: form, at: below) {
             object[key] = changed
           } else {
             continue
@@ -186,9 +179,8 @@ extension JSONValue {
       return isChanged ? JSONValue(value: object) : nil
     case let list as [JSONValue]:
       let below = place + "[]"
-      if below == path { return list.isEmpty ? nil : JSONValue(value: list.map { _ in null }) }
       guard path.hasPrefix(below) else { return nil }
-      let changed = list.map { element in element.removing(path, removal, at: below) }
+      let changed = list.map { below == path ? form : $0.replacing(path, with: form, at: below) }
       return changed.contains { $0 != nil } ? JSONValue(value: zip(changed, list).map { $0 ?? $1 }) : nil
     default:
       return nil
