@@ -114,9 +114,12 @@ extension Deferred {
 
   /// Returns the same work with its handler called by a performer.
   func handled(by performer: Performer) -> Deferred {
-    flatMap { useResult in
-      let useResult = Sent(useResult)
-      return .future { resolve in performer { resolve(useResult.value) } }
+    let this = Sent(self)
+    return .future { resolve in
+      this.value.pass { useResult in
+        let useResult = Sent(useResult)
+        performer { resolve(useResult.value) }
+      }
     }
   }
 }

@@ -14,9 +14,12 @@ public protocol ServiceProtocol {
 /// Returns the same work with its handler called by a service.
 @available(*, deprecated, message: "Await it in an async function that is bound to an actor, or has an executor")
 public func + <Result>(deferred: Deferred<Result>, service: any ServiceProtocol) -> Deferred<Result> {
-  deferred.flatMap { useResult in
-    let useResult = Sent(useResult)
-    return .future { resolve in service.async { resolve(useResult.value) } }
+  let (deferred, service) = (Sent(deferred), Sent(service))
+  return .future { resolve in
+    deferred.value.pass { useResult in
+      let useResult = Sent(useResult)
+      service.value.async { resolve(useResult.value) }
+    }
   }
 }
 

@@ -63,8 +63,9 @@ public final class Handler<Output>: Sendable {
   }
 
   deinit {
+    guard let run = state.withLock({ $0.step })?.run else { return }
     let error = ResolverError(.abandoned, file: location.file, line: location.line)
-    settleOnce(isRunCancelled ? .cancelled : .failed(error))
+    settleOnce(run.isCancelled ? .cancelled : .failed(error))
   }
 
   /// Ends the step with its output.

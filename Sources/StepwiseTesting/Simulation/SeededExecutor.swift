@@ -67,14 +67,14 @@ package final class SeededExecutor: TaskExecutor {
     let job = UnownedJob(job)
     whileRetained {
       let isForeign = thread.withLock { $0.map { $0 != Platform.currentThread } ?? false }
-      let isOnMainQueue = DispatchQueue.getSpecific(key: Self.mainQueueKey) == true
-      accept(job, backFrom: isForeign ? (isOnMainQueue ? .mainActor : .outside) : nil)
-      if isForeign { wake() }
+      guard isForeign else { return accept(job) }
+      accept(job, backFrom: DispatchQueue.getSpecific(key: Self.mainQueueKey) == true ? .mainActor : .outside)
+      wake()
     }
   }
 
-  /// Takes over a job, which may have left, or been about to leave for the global executor.
-  func accept(_ job: UnownedJob, backFrom place: SimulationEscape.Destination?) {
+  /// Takes over a job, which may come back from outside, or have been about to leave for the global executor.
+  func accept(_ job: UnownedJob, backFrom place: SimulationEscape.Destination? = nil) {
     state.withLock { state in
       if let place { state.escaped(to: place) }
       state.enqueue(job, of: job.taskNumber)

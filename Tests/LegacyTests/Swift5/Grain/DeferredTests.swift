@@ -58,6 +58,15 @@ struct DeferredTests {
   }
 
   @available(*, deprecated)
+  @Test func `The handler of an abandoned future is called in its queue`() async {
+    let abandoned = Deferred<Int>.future { _ in } + NamedQueue.make("handlers")
+    abandoned.perform { useResult in
+      do { seen.record("\(try useResult())") } catch { seen.record(NamedQueue.current) }
+    }
+    #expect(await seen.elements(atLeast: 1) == ["handlers"])
+  }
+
+  @available(*, deprecated)
   @Test func `Results are transformed`() async {
     #expect(await text(of: Deferred { 1 }.map { $0 + 1 }) == "2")
     #expect(await text(of: later(1).map { "\($0) later" }) == "1 later")
