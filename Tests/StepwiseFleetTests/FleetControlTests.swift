@@ -276,7 +276,7 @@
       try await fleet.database.run("UPDATE @.jobs SET state = 'running'")
       let open = PostgresConnection((server ?? "") + " application_name=open", number: 0)
       func run(_ sql: String) async throws {
-        _ = try await open.run(fleet.database.statement(sql), [], within: .seconds(30))
+        _ = try await open.run(fleet.database.schema.statement(sql), [], within: .seconds(30))
       }
       let child = [(id: "a/b", progression: Work.script())]
       try await run("BEGIN")
@@ -313,27 +313,8 @@
       #expect(try await fleet.cancel("a") == false)
       #expect(try await fleet.status(of: "a/c")?.state == .queued)
     }
-
-    @Test
-    func `A parent that waited before a migration is woken by its last child`() async throws {
-      let earlier = test.fleet()
-      try await earlier.enqueue(["parent", "ended", "open"].map { (id: $0, progression: Work.script(last: 2)) })
-      for sql in [
-        "DROP TABLE @.waits", "DROP FUNCTION @.follow() CASCADE", "DELETE FROM @.migrations WHERE step IN (4, 5)",
-        "UPDATE @.jobs SET state = 'waiting', waits_for = '{ended,open}' WHERE id = 'parent'",
-        "UPDATE @.jobs SET state = 'done', stage = first, finished_at = now() WHERE id = 'ended'",
-      ] { try await earlier.database.run(sql) }
-      let fleet = test.fleet()
-      fleet.register(Work.self)
-      #expect(try await fleet.sweep(within: .seconds(30)) == (0, 0))
-      try await test.withWorkers([fleet]) { () async throws in
-        #expect(try await fleet.result(of: "parent", as: Work.self) == 2)
-      }
-      #expect(try await fleet.status(of: "open")?.state == .done)
-    }
   }
 
-  /// Suspends until the Task is cancelled, and throws.
   func untilCancelled() async throws {
     _ = await Once<Void>().value()
     try Task.checkCancellation()

@@ -109,7 +109,7 @@
       try await test.withWorkers([fleet]) { () async throws in
         await hasStarted.valueIgnoringCancellation()
         let open = PostgresConnection(server ?? "", number: 0)
-        for sql in ["BEGIN", fleet.database.statement("SELECT FROM @.jobs WHERE id = 'a' FOR UPDATE")] {
+        for sql in ["BEGIN", fleet.database.schema.statement("SELECT FROM @.jobs WHERE id = 'a' FOR UPDATE")] {
           _ = try await open.run(sql, [], within: .seconds(30))
         }
         mayEnd.settle(())

@@ -21,7 +21,7 @@ let server = ProcessInfo.processInfo.environment["STEPWISE_POSTGRES"]
 
     @Test
     func `The store passes the conformance suite, also beside a second one`() async throws {
-      let schema = "conformance \"\(UUID().uuidString)\""
+      let schema = "the store's conformance \"\(UUID().uuidString)\""
       try await checkCheckpointStore(store(schema)) { store(schema) }
     }
 

@@ -158,7 +158,7 @@
                 AND NOT EXISTS (SELECT FROM @.jobs p WHERE p.id = jobs.parent AND p.finished_at IS NULL)
               ORDER BY finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED
             ) RETURNING id
-          ), kept AS (DELETE FROM @.stages USING gone WHERE stages.id = gone.id)
+          )
           SELECT count(*) FROM gone
           """,
           [.real(age / .seconds(1)), .texts(states.filter(\.isFinal).map(\.description))]

@@ -118,7 +118,7 @@
 
     func statement(for batch: FleetBatch, _ options: FleetOptions) throws -> FleetStatement {
       let parameters = try parameters(batch, options, parent: nil, channel: configuration.schema)
-      let insertion = database.statement(Self.insertion(options.replacing))
+      let insertion = database.schema.statement(Self.insertion(options.replacing))
       return FleetStatement(sql: insertion, parameters: parameters.map(\.literal))
     }
 

@@ -2,25 +2,11 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// How workers take jobs, as migration steps.
+  /// How workers take jobs, as a step of the migration.
   enum FleetClaim {
-    /// The queue in the order of its jobs, which a row comparison can enter anywhere, and where claims begin.
-    ///
-    /// `~` inverts the order of numbers, and overflows for none.
-    static func queue(_ schema: String) -> String {
+    private static let mark = """
+      coalesce(k.rank, -9223372036854775808) AS rank, coalesce(k.run_at, '-infinity') AS run_at, coalesce(k.seq, 0) AS seq
       """
-      DROP INDEX \(schema).jobs_queued;
-      CREATE INDEX jobs_queued ON \(schema).jobs (name, (~ priority), run_at, seq) WHERE state = 'queued';
-      CREATE TABLE \(schema).marks (
-        name text PRIMARY KEY,
-        shape bigint NOT NULL,
-        rank bigint NOT NULL,
-        run_at timestamptz NOT NULL,
-        seq bigint NOT NULL,
-        until timestamptz NOT NULL
-      )
-      """
-    }
 
     /// Claims jobs for a worker that has its lease.
     ///
@@ -30,207 +16,200 @@
     /// the statement began, not before the function did.
     ///
     /// A long transaction elsewhere keeps vacuum from removing what the claims before have left at the head of the index. A
-    /// claim that reads thousands of such entries stores where it found its first job, and for a while claims begin there. Then one of them
-    /// begins at the head again, for jobs that have returned to the queue before the mark.
+    /// claim that reads thousands of such entries stores where it found its first job, and for a while claims begin there.
+    /// Then one of them begins at the head again, for jobs that have returned to the queue before the mark.
     ///
     /// The settings make the planner use the indexes before it has statistics. They raise what a plan seems to cost, so
     /// that without `jit = off` each call would be compiled, which takes seconds. Planning each statement again in each
     /// call would take longer than running them.
-    static func claim(_ schema: String) -> String {
-      let literal = schema.replacing("'", with: "''")
-      let mark = """
-        coalesce(k.rank, -9223372036854775808) AS rank, coalesce(k.run_at, '-infinity') AS run_at, coalesce(k.seq, 0) AS seq
-        """
-      return """
-        DROP FUNCTION IF EXISTS \(schema).claim(bigint, bigint[], text[], bigint[], bigint[], bigint);
-        CREATE FUNCTION \(schema).claim(
-          p_worker bigint, p_known bigint[], p_names text[], p_shapes bigint[], p_attempts bigint[], p_count bigint
-        ) RETURNS TABLE (
-          o_id text, o_name text, o_fence bigint, o_attempt bigint, o_max bigint, o_version bigint, o_first_shape bigint,
-          o_first text, o_shape bigint, o_stage text, o_cancel boolean, o_elapsed double precision
-        ) LANGUAGE plpgsql
-          SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
-          SET plan_cache_mode = force_generic_plan
-        AS $claim$
-        DECLARE
-          l record;
-          room bigint;
-          j record;
-          seen bigint;
-          counts jsonb;
-          used jsonb;
-          picked text[];
-          chosen text[];
-          limited text[] := '{}';
-          fresh text[];
-          began timestamptz;
-          next_at timestamptz;
-          entries bigint;
-          is_slow boolean;
-        BEGIN
-          PERFORM FROM \(schema).workers WHERE id = p_worker AND lease_until >= clock_timestamp() FOR KEY SHARE;
-          IF NOT FOUND THEN RETURN; END IF;
+    static let function = """
+      CREATE FUNCTION @.claim(
+        p_worker bigint, p_known bigint[], p_names text[], p_shapes bigint[], p_attempts bigint[], p_count bigint
+      ) RETURNS TABLE (
+        o_id text, o_name text, o_fence bigint, o_attempt bigint, o_version bigint, o_first_shape bigint, o_first text,
+        o_shape bigint, o_stage text, o_cancel boolean, o_elapsed double precision
+      ) LANGUAGE plpgsql
+        SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+        SET plan_cache_mode = force_generic_plan
+      AS $claim$
+      DECLARE
+        l record;
+        room bigint;
+        j record;
+        seen bigint;
+        counts jsonb;
+        used jsonb;
+        picked text[];
+        chosen text[];
+        limited text[] := '{}';
+        fresh text[];
+        began timestamptz;
+        next_at timestamptz;
+        entries bigint;
+        is_slow boolean;
+      BEGIN
+        PERFORM FROM @.workers WHERE id = p_worker AND lease_until >= clock_timestamp() FOR KEY SHARE;
+        IF NOT FOUND THEN RETURN; END IF;
 
-          IF p_known IS NOT NULL THEN
-            UPDATE \(schema).jobs SET
-              state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-              finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
-              worker = NULL, attempt = attempt - 1
-            WHERE state = 'running' AND worker = p_worker AND fence NOT IN (SELECT unnest(p_known));
+        IF p_known IS NOT NULL THEN
+          UPDATE @.jobs SET
+            state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+            finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
+            worker = NULL, attempt = attempt - 1
+          WHERE state = 'running' AND worker = p_worker AND fence NOT IN (SELECT unnest(p_known));
+        END IF;
+
+        UPDATE @.jobs SET state = 'queued' WHERE id IN (
+          SELECT id FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp()
+          ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+        );
+
+        began := clock_timestamp();
+        entries := pg_stat_get_xact_tuples_returned('@.jobs_queued'::regclass);
+        fresh := ARRAY (
+          SELECT m.name FROM @.marks m WHERE m.name = ANY (p_names) AND m.until <= began FOR UPDATE SKIP LOCKED
+        );
+        SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
+          SELECT q.id
+          FROM (
+            SELECT u.name, u.shape, \(mark)
+            FROM unnest(p_names, p_shapes) AS u(name, shape)
+              LEFT JOIN @.marks k ON k.name = u.name AND k.shape >= u.shape AND k.name <> ALL (fresh)
+            WHERE NOT EXISTS (SELECT FROM @.limits m WHERE m.name = u.name)
+              AND NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = u.name)
+          ) AS t
+          CROSS JOIN LATERAL (
+            SELECT b.id, b.priority, b.run_at, b.seq FROM @.jobs b
+            WHERE b.state = 'queued' AND b.name = t.name AND b.shape <= t.shape
+              AND (~ b.priority, b.run_at, b.seq) >= (t.rank, t.run_at, t.seq)
+            ORDER BY ~ b.priority, b.run_at, b.seq LIMIT p_count FOR UPDATE SKIP LOCKED
+          ) AS q
+          ORDER BY ~ q.priority, q.run_at, q.seq LIMIT p_count
+        ) AS c;
+
+        FOR l IN
+          SELECT m.*, u.shape AS known_shape, \(mark)
+          FROM @.limits m JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = m.name
+            LEFT JOIN @.marks k ON k.name = u.name AND k.shape >= u.shape AND k.name <> ALL (fresh)
+          WHERE NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = m.name)
+          ORDER BY m.name FOR UPDATE OF m
+        LOOP
+          room := p_count;
+          IF l.running IS NOT NULL THEN
+            room := least(room, l.running - (
+              SELECT count(*) FROM @.jobs r WHERE r.state = 'running' AND r.name = l.name
+            ));
           END IF;
-
-          UPDATE \(schema).jobs SET state = 'queued' WHERE id IN (
-            SELECT id FROM \(schema).jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp()
-            ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-          );
-
-          began := clock_timestamp();
-          entries := pg_stat_get_xact_tuples_returned('\(literal).jobs_queued'::regclass);
-          fresh := ARRAY (
-            SELECT m.name FROM \(schema).marks m WHERE m.name = ANY (p_names) AND m.until <= began FOR UPDATE SKIP LOCKED
-          );
-          SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
-            SELECT q.id
-            FROM (
-              SELECT u.name, u.shape, \(mark)
-              FROM unnest(p_names, p_shapes) AS u(name, shape)
-                LEFT JOIN \(schema).marks k ON k.name = u.name AND k.shape >= u.shape AND k.name <> ALL (fresh)
-              WHERE NOT EXISTS (SELECT FROM \(schema).limits m WHERE m.name = u.name)
-                AND NOT EXISTS (SELECT FROM \(schema).pauses p WHERE p.name = u.name)
-            ) AS t
-            CROSS JOIN LATERAL (
-              SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
-              WHERE b.state = 'queued' AND b.name = t.name AND b.shape <= t.shape
-                AND (~ b.priority, b.run_at, b.seq) >= (t.rank, t.run_at, t.seq)
-              ORDER BY ~ b.priority, b.run_at, b.seq LIMIT p_count FOR UPDATE SKIP LOCKED
-            ) AS q
-            ORDER BY ~ q.priority, q.run_at, q.seq LIMIT p_count
-          ) AS c;
-
-          FOR l IN
-            SELECT m.*, u.shape AS known_shape, \(mark)
-            FROM \(schema).limits m JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = m.name
-              LEFT JOIN \(schema).marks k ON k.name = u.name AND k.shape >= u.shape AND k.name <> ALL (fresh)
-            WHERE NOT EXISTS (SELECT FROM \(schema).pauses p WHERE p.name = m.name)
-            ORDER BY m.name FOR UPDATE OF m
+          IF l.rate IS NOT NULL THEN
+            room := least(room, floor(least(
+              l.rate, l.tokens + extract(epoch FROM clock_timestamp() - l.refilled_at) * l.rate / l.period
+            ))::bigint);
+          END IF;
+          CONTINUE WHEN room <= 0;
+          counts := '{}';
+          IF l.running_per_key IS NOT NULL THEN
+            SELECT coalesce(jsonb_object_agg(r.key, r.n), '{}') INTO counts FROM (
+              SELECT s.key, count(*) AS n FROM @.jobs s
+              WHERE s.state = 'running' AND s.name = l.name AND s.key IS NOT NULL GROUP BY s.key
+            ) AS r;
+          END IF;
+          picked := '{}';
+          used := counts;
+          seen := 0;
+          FOR j IN
+            SELECT b.id, b.key FROM @.jobs b
+            WHERE b.state = 'queued' AND b.name = l.name AND b.shape <= l.known_shape
+              AND (~ b.priority, b.run_at, b.seq) >= (l.rank, l.run_at, l.seq)
+            ORDER BY ~ b.priority, b.run_at, b.seq LIMIT room + 100
           LOOP
-            room := p_count;
-            IF l.running IS NOT NULL THEN
-              room := least(room, l.running - (
-                SELECT count(*) FROM \(schema).jobs r WHERE r.state = 'running' AND r.name = l.name
-              ));
+            seen := seen + 1;
+            IF l.running_per_key IS NOT NULL AND j.key IS NOT NULL THEN
+              CONTINUE WHEN coalesce((used ->> j.key)::bigint, 0) >= l.running_per_key;
+              used := used || jsonb_build_object(j.key, coalesce((used ->> j.key)::bigint, 0) + 1);
             END IF;
-            IF l.rate IS NOT NULL THEN
-              room := least(room, floor(least(
-                l.rate, l.tokens + extract(epoch FROM clock_timestamp() - l.refilled_at) * l.rate / l.period
-              ))::bigint);
-            END IF;
-            CONTINUE WHEN room <= 0;
-            counts := '{}';
-            IF l.running_per_key IS NOT NULL THEN
-              SELECT coalesce(jsonb_object_agg(r.key, r.n), '{}') INTO counts FROM (
-                SELECT s.key, count(*) AS n FROM \(schema).jobs s
-                WHERE s.state = 'running' AND s.name = l.name AND s.key IS NOT NULL GROUP BY s.key
-              ) AS r;
-            END IF;
-            picked := '{}';
-            used := counts;
-            seen := 0;
-            FOR j IN
-              SELECT b.id, b.key FROM \(schema).jobs b
-              WHERE b.state = 'queued' AND b.name = l.name AND b.shape <= l.known_shape
-                AND (~ b.priority, b.run_at, b.seq) >= (l.rank, l.run_at, l.seq)
-              ORDER BY ~ b.priority, b.run_at, b.seq LIMIT room + 100
-            LOOP
-              seen := seen + 1;
-              IF l.running_per_key IS NOT NULL AND j.key IS NOT NULL THEN
-                CONTINUE WHEN coalesce((used ->> j.key)::bigint, 0) >= l.running_per_key;
-                used := used || jsonb_build_object(j.key, coalesce((used ->> j.key)::bigint, 0) + 1);
-              END IF;
-              picked := picked || j.id;
-              EXIT WHEN cardinality(picked) >= room;
-            END LOOP;
-            IF cardinality(picked) < room AND seen = room + 100 THEN
-              -- Keys that are at their limit are in front of others: enter the index once for each key.
-              SELECT coalesce(array_agg(q.id), '{}') INTO picked FROM (
-                WITH RECURSIVE keys(key) AS (
-                  (
-                    SELECT k.key FROM \(schema).jobs k
-                    WHERE k.state = 'queued' AND k.name = l.name AND k.key IS NOT NULL ORDER BY k.key LIMIT 1
-                  )
-                  UNION ALL
-                  SELECT (
-                    SELECT k.key FROM \(schema).jobs k
-                    WHERE k.state = 'queued' AND k.name = l.name AND k.key > keys.key ORDER BY k.key LIMIT 1
-                  ) FROM keys WHERE keys.key IS NOT NULL
-                )
-                SELECT f.* FROM keys CROSS JOIN LATERAL (
-                  SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
-                  WHERE b.state = 'queued' AND b.name = l.name AND b.key = keys.key AND b.shape <= l.known_shape
-                  ORDER BY b.priority DESC, b.run_at, b.seq
-                  LIMIT greatest(0, least(room, l.running_per_key - coalesce((counts ->> keys.key)::bigint, 0)))
-                ) AS f
-                UNION ALL (
-                  SELECT b.id, b.priority, b.run_at, b.seq FROM \(schema).jobs b
-                  WHERE b.state = 'queued' AND b.name = l.name AND b.key IS NULL AND b.shape <= l.known_shape
-                  ORDER BY ~ b.priority, b.run_at, b.seq LIMIT room
-                )
-                ORDER BY priority DESC, run_at, seq LIMIT room
-              ) AS q;
-            END IF;
-            SELECT limited || coalesce(array_agg(c.id), '{}') INTO limited FROM (
-              SELECT b.id FROM \(schema).jobs b WHERE b.id = ANY (picked) AND b.state = 'queued' FOR UPDATE SKIP LOCKED
-            ) AS c;
+            picked := picked || j.id;
+            EXIT WHEN cardinality(picked) >= room;
           END LOOP;
-
-          IF limited <> '{}' THEN
-            SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
-              SELECT b.id FROM \(schema).jobs b WHERE b.id = ANY (chosen || limited)
-              ORDER BY b.priority DESC, b.run_at, b.seq LIMIT p_count
-            ) AS c;
-            UPDATE \(schema).limits m SET
-              tokens = least(
-                m.rate, m.tokens + extract(epoch FROM clock_timestamp() - m.refilled_at) * m.rate / m.period
-              ) - c.n,
-              refilled_at = clock_timestamp()
-            FROM (SELECT b.name, count(*) AS n FROM \(schema).jobs b WHERE b.id = ANY (chosen) GROUP BY b.name) AS c
-            WHERE m.name = c.name AND m.rate IS NOT NULL;
+          IF cardinality(picked) < room AND seen = room + 100 THEN
+            -- Keys that are at their limit are in front of others: enter the index once for each key.
+            SELECT coalesce(array_agg(q.id), '{}') INTO picked FROM (
+              WITH RECURSIVE keys(key) AS (
+                (
+                  SELECT k.key FROM @.jobs k
+                  WHERE k.state = 'queued' AND k.name = l.name AND k.key IS NOT NULL ORDER BY k.key LIMIT 1
+                )
+                UNION ALL
+                SELECT (
+                  SELECT k.key FROM @.jobs k
+                  WHERE k.state = 'queued' AND k.name = l.name AND k.key > keys.key ORDER BY k.key LIMIT 1
+                ) FROM keys WHERE keys.key IS NOT NULL
+              )
+              SELECT f.* FROM keys CROSS JOIN LATERAL (
+                SELECT b.id, b.priority, b.run_at, b.seq FROM @.jobs b
+                WHERE b.state = 'queued' AND b.name = l.name AND b.key = keys.key AND b.shape <= l.known_shape
+                ORDER BY b.priority DESC, b.run_at, b.seq
+                LIMIT greatest(0, least(room, l.running_per_key - coalesce((counts ->> keys.key)::bigint, 0)))
+              ) AS f
+              UNION ALL (
+                SELECT b.id, b.priority, b.run_at, b.seq FROM @.jobs b
+                WHERE b.state = 'queued' AND b.name = l.name AND b.key IS NULL AND b.shape <= l.known_shape
+                ORDER BY ~ b.priority, b.run_at, b.seq LIMIT room
+              )
+              ORDER BY priority DESC, run_at, seq LIMIT room
+            ) AS q;
           END IF;
+          SELECT limited || coalesce(array_agg(c.id), '{}') INTO limited FROM (
+            SELECT b.id FROM @.jobs b WHERE b.id = ANY (picked) AND b.state = 'queued' FOR UPDATE SKIP LOCKED
+          ) AS c;
+        END LOOP;
 
-          entries := pg_stat_get_xact_tuples_returned('\(literal).jobs_queued'::regclass) - entries;
-          is_slow := entries > 2000 + cardinality(p_names) * p_count;
-          IF (fresh <> '{}' OR is_slow AND chosen <> '{}')
-            AND pg_try_advisory_xact_lock(hashtext('stepwise:marks'), hashtext('\(literal)'))
-          THEN
-            IF NOT is_slow THEN
-              DELETE FROM \(schema).marks WHERE name = ANY (fresh);
-            ELSE
-              next_at := clock_timestamp()
-                + least(greatest(20 * (clock_timestamp() - began), interval '1 second'), interval '10 seconds');
-              UPDATE \(schema).marks SET until = next_at WHERE name = ANY (fresh);
-              INSERT INTO \(schema).marks AS k (name, shape, rank, run_at, seq, until)
-              SELECT DISTINCT ON (b.name) b.name, u.shape, ~ b.priority, b.run_at, b.seq, next_at
-              FROM \(schema).jobs b JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = b.name
-              WHERE b.id = ANY (chosen)
-                AND NOT EXISTS (SELECT FROM \(schema).limits m WHERE m.name = b.name AND m.running_per_key IS NOT NULL)
-              ORDER BY b.name, ~ b.priority, b.run_at, b.seq
-              ON CONFLICT (name) DO UPDATE SET
-                shape = EXCLUDED.shape, rank = EXCLUDED.rank, run_at = EXCLUDED.run_at, seq = EXCLUDED.seq;
-            END IF;
+        IF limited <> '{}' THEN
+          SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
+            SELECT b.id FROM @.jobs b WHERE b.id = ANY (chosen || limited)
+            ORDER BY b.priority DESC, b.run_at, b.seq LIMIT p_count
+          ) AS c;
+          UPDATE @.limits m SET
+            tokens = least(
+              m.rate, m.tokens + extract(epoch FROM clock_timestamp() - m.refilled_at) * m.rate / m.period
+            ) - c.n,
+            refilled_at = clock_timestamp()
+          FROM (SELECT b.name, count(*) AS n FROM @.jobs b WHERE b.id = ANY (chosen) GROUP BY b.name) AS c
+          WHERE m.name = c.name AND m.rate IS NOT NULL;
+        END IF;
+
+        entries := pg_stat_get_xact_tuples_returned('@.jobs_queued'::regclass) - entries;
+        is_slow := entries > 2000 + cardinality(p_names) * p_count;
+        IF (fresh <> '{}' OR is_slow AND chosen <> '{}')
+          AND pg_try_advisory_xact_lock(hashtext('stepwise:marks'), hashtext('@'))
+        THEN
+          IF NOT is_slow THEN
+            DELETE FROM @.marks WHERE name = ANY (fresh);
+          ELSE
+            next_at := clock_timestamp()
+              + least(greatest(20 * (clock_timestamp() - began), interval '1 second'), interval '10 seconds');
+            UPDATE @.marks SET until = next_at WHERE name = ANY (fresh);
+            INSERT INTO @.marks AS k (name, shape, rank, run_at, seq, until)
+            SELECT DISTINCT ON (b.name) b.name, u.shape, ~ b.priority, b.run_at, b.seq, next_at
+            FROM @.jobs b JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = b.name
+            WHERE b.id = ANY (chosen)
+              AND NOT EXISTS (SELECT FROM @.limits m WHERE m.name = b.name AND m.running_per_key IS NOT NULL)
+            ORDER BY b.name, ~ b.priority, b.run_at, b.seq
+            ON CONFLICT (name) DO UPDATE SET
+              shape = EXCLUDED.shape, rank = EXCLUDED.rank, run_at = EXCLUDED.run_at, seq = EXCLUDED.seq;
           END IF;
+        END IF;
 
-          RETURN QUERY
-            UPDATE \(schema).jobs b SET
-              state = 'running', worker = p_worker, fence = nextval('\(literal).fences'),
-              attempt = b.attempt + 1, max_attempts = u.attempts, waits_for = NULL,
-              started_at = coalesce(b.started_at, clock_timestamp())
-            FROM unnest(p_names, p_attempts) AS u(name, attempts)
-            WHERE b.id = ANY (chosen) AND u.name = b.name
-            RETURNING b.id, b.name, b.fence, b.attempt, b.max_attempts, b.version, b.first_shape, b.first, b.shape,
-              b.stage, b.cancel_requested, extract(epoch FROM clock_timestamp() - b.started_at)::double precision;
-        END
-        $claim$
-        """
-    }
+        RETURN QUERY
+          UPDATE @.jobs b SET
+            state = 'running', worker = p_worker, fence = nextval('@.fences'),
+            attempt = b.attempt + 1, max_attempts = u.attempts, waits_for = NULL,
+            started_at = coalesce(b.started_at, clock_timestamp())
+          FROM unnest(p_names, p_attempts) AS u(name, attempts)
+          WHERE b.id = ANY (chosen) AND u.name = b.name
+          RETURNING b.id, b.name, b.fence, b.attempt, b.version, b.first_shape, b.first, b.shape,
+            b.stage, b.cancel_requested, extract(epoch FROM clock_timestamp() - b.started_at)::double precision;
+      END
+      $claim$;
+      """
   }
 #endif

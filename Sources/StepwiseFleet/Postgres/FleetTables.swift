@@ -2,22 +2,40 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
-  /// The tables of a fleet and the functions that need more than one statement, as migration steps.
-  ///
-  /// A worker's lease is one row in `workers`, however many jobs it runs: a running job whose worker has no row has no
-  /// owner. A job's fencing number comes from a sequence, so that a number is never used again, not even after an id
-  /// was pruned.
+  /// The tables of a fleet and the functions that need more than one statement, as a step of the migration.
   enum FleetTables {
-    /// The tables, in a schema whose quoted name is passed.
-    static func tables(_ schema: String) -> String {
-      """
-      CREATE TABLE \(schema).workers (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    /// A worker's lease is one row in `workers`, however many jobs it runs.
+    ///
+    /// A running job whose worker has no row has no owner. A job's fencing number comes from a sequence, so that a number is never used again, not even after an id
+    /// was pruned.
+    ///
+    /// A chain is a job whose name begins with "chain ", whose first stage is the start of its run, and whose `stage` is
+    /// its outcome.
+    static let tables = """
+      CREATE SEQUENCE @.fences;
+      CREATE TABLE @.checkpoints (
+        id bytea PRIMARY KEY,
+        fence bigint NOT NULL,
+        holder text NOT NULL,
+        lease_until timestamptz,
+        progression bytea,
+        schema_version bigint,
+        version bigint,
+        checksum bigint,
+        first bytea,
+        stage bytea,
+        saved_at timestamptz
+      );
+      CREATE TABLE @.workers (
+        id bigint PRIMARY KEY,
         name text NOT NULL,
         started_at timestamptz NOT NULL,
-        lease_until timestamptz NOT NULL
+        lease_until timestamptz NOT NULL,
+        -- The names that the worker has registered, and how many jobs it runs at once.
+        names text[] NOT NULL,
+        slots bigint NOT NULL
       );
-      CREATE TABLE \(schema).jobs (
+      CREATE TABLE @.jobs (
         id text COLLATE "C" PRIMARY KEY,
         seq bigint GENERATED ALWAYS AS IDENTITY,
         name text NOT NULL,
@@ -41,18 +59,22 @@
         error text,
         parent text COLLATE "C",
         waits_for text[],
+        deadlines jsonb,
         watched_until timestamptz,
         created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
         started_at timestamptz,
         finished_at timestamptz
       ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
-      CREATE INDEX jobs_queued ON \(schema).jobs (name, priority DESC, run_at, seq) WHERE state = 'queued';
-      CREATE INDEX jobs_scheduled ON \(schema).jobs (run_at) WHERE state = 'scheduled';
-      CREATE INDEX jobs_running ON \(schema).jobs (worker) WHERE state = 'running';
-      CREATE INDEX jobs_waiting ON \(schema).jobs (id) WHERE state = 'waiting';
-      CREATE INDEX jobs_failed ON \(schema).jobs (finished_at) WHERE state = 'failed';
-      CREATE INDEX jobs_finished ON \(schema).jobs (finished_at) WHERE finished_at IS NOT NULL;
-      CREATE TABLE \(schema).stages (
+      -- In the order of the jobs, which a row comparison can enter anywhere: ~ inverts the order of numbers, and overflows for none.
+      CREATE INDEX jobs_queued ON @.jobs (name, (~ priority), run_at, seq) WHERE state = 'queued';
+      CREATE INDEX jobs_keys ON @.jobs (name, key, priority DESC, run_at, seq) WHERE state = 'queued' AND key IS NOT NULL;
+      CREATE INDEX jobs_scheduled ON @.jobs (run_at) WHERE state = 'scheduled';
+      CREATE INDEX jobs_running ON @.jobs (worker) WHERE state = 'running';
+      CREATE INDEX jobs_waiting ON @.jobs (id) WHERE state = 'waiting';
+      CREATE INDEX jobs_failed ON @.jobs (finished_at) WHERE state = 'failed';
+      CREATE INDEX jobs_finished ON @.jobs (finished_at) WHERE finished_at IS NOT NULL;
+      CREATE INDEX jobs_parent ON @.jobs (parent) WHERE parent IS NOT NULL AND finished_at IS NULL;
+      CREATE TABLE @.stages (
         id text COLLATE "C",
         version bigint,
         shape bigint NOT NULL,
@@ -60,7 +82,38 @@
         saved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
         PRIMARY KEY (id, version)
       );
-      CREATE TABLE \(schema).limits (
+      -- What the steps of a chain have stored, numbered from 2. When the run has its outcome, they are removed unless the job
+      -- keeps its stages; then they only show what the run did.
+      CREATE TABLE @.entries (
+        job text COLLATE "C",
+        number bigint,
+        entry bytea NOT NULL,
+        saved_at timestamptz DEFAULT clock_timestamp(),
+        PRIMARY KEY (job, number)
+      );
+      CREATE TABLE @.signals (
+        job text COLLATE "C",
+        number bigint GENERATED ALWAYS AS IDENTITY,
+        name text NOT NULL,
+        message text NOT NULL,
+        value text NOT NULL,
+        is_taken boolean NOT NULL DEFAULT false,
+        sent_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+        PRIMARY KEY (job, number),
+        UNIQUE (job, message)
+      );
+      -- Which jobs wait for which, so that the end of a child costs its parents one index lookup. A row is open (0) until the
+      -- child has ended (1), then until a sweep has seen that (2); it is kept until the job that waits has ended, and protects
+      -- the child from pruning. A parent whose children had all ended before has a row of itself for the next sweep.
+      CREATE TABLE @.waits (
+        child text COLLATE "C",
+        job text COLLATE "C",
+        state smallint NOT NULL,
+        PRIMARY KEY (child, job)
+      );
+      CREATE INDEX waits_job ON @.waits (job, state);
+      CREATE INDEX waits_ended ON @.waits (state) WHERE state = 1;
+      CREATE TABLE @.limits (
         name text PRIMARY KEY,
         running bigint,
         running_per_key bigint,
@@ -69,7 +122,17 @@
         tokens double precision,
         refilled_at timestamptz
       );
-      CREATE TABLE \(schema).schedules (
+      -- Where claims begin in the queue of a name, for a while.
+      CREATE TABLE @.marks (
+        name text PRIMARY KEY,
+        shape bigint NOT NULL,
+        rank bigint NOT NULL,
+        run_at timestamptz NOT NULL,
+        seq bigint NOT NULL,
+        until timestamptz NOT NULL
+      );
+      CREATE TABLE @.pauses (name text PRIMARY KEY, paused_at timestamptz NOT NULL);
+      CREATE TABLE @.schedules (
         name text PRIMARY KEY,
         cron text NOT NULL,
         zone text NOT NULL,
@@ -80,48 +143,95 @@
         keeps_stages boolean NOT NULL,
         shape bigint NOT NULL,
         first text NOT NULL
-      )
+      );
       """
-    }
 
-    /// The queued jobs of each key.
-    static func keys(_ schema: String) -> String {
-      """
-      CREATE INDEX jobs_keys ON \(schema).jobs (name, key, priority DESC, run_at, seq)
-        WHERE state = 'queued' AND key IS NOT NULL
-      """
-    }
+    /// Triggers, which no statement that changes a job can forget.
+    static let triggers = """
+      -- A chain that was claimed may have something to undo: it is cancelled only with its outcome, and queued until then.
+      -- A job that was stopped while it waited is scheduled for the end of the wait, and waits_for has the signals that it
+      -- waits for; it is queued if one has come. The trigger runs when the row is locked, as "send" locks it.
+      CREATE FUNCTION @.hold() RETURNS trigger LANGUAGE plpgsql AS $hold$
+      BEGIN
+        IF NEW.state = 'scheduled' THEN
+          IF EXISTS (
+            SELECT FROM @.signals s WHERE s.job = NEW.id AND s.name = ANY (NEW.waits_for) AND NOT s.is_taken
+          ) THEN
+            NEW.state := 'queued';
+            NEW.run_at := clock_timestamp();
+          END IF;
+          RETURN NEW;
+        END IF;
+        IF OLD.cancel_requested AND NEW.attempt >= NEW.max_attempts THEN
+          NEW.state := 'failed';
+          RETURN NEW;
+        END IF;
+        IF NOT OLD.cancel_requested THEN NEW.run_at := clock_timestamp(); END IF;
+        NEW.state := 'queued';
+        NEW.finished_at := NULL;
+        RETURN NEW;
+      END
+      $hold$;
+      CREATE TRIGGER hold BEFORE UPDATE OF state ON @.jobs FOR EACH ROW
+        WHEN (NEW.state = 'cancelled' AND NEW.stage IS NULL AND NEW.fence > 0 AND starts_with(NEW.name, 'chain ')
+          OR NEW.state = 'scheduled' AND NEW.waits_for <> '{}')
+        EXECUTE FUNCTION @.hold();
 
-    /// The names that are paused, those that each worker has registered, and how many jobs it runs at once.
-    static func pauses(_ schema: String) -> String {
-      """
-      CREATE TABLE \(schema).pauses (name text PRIMARY KEY, paused_at timestamptz NOT NULL);
-      ALTER TABLE \(schema).workers
-        ADD COLUMN names text[] NOT NULL DEFAULT '{}', ADD COLUMN slots bigint NOT NULL DEFAULT 0;
-      CREATE INDEX jobs_parent ON \(schema).jobs (parent) WHERE parent IS NOT NULL AND finished_at IS NULL
-      """
-    }
+      -- What belongs to a job is removed with the job.
+      CREATE FUNCTION @.forget() RETURNS trigger LANGUAGE plpgsql AS $forget$
+      BEGIN
+        DELETE FROM @.entries USING gone WHERE job = gone.id;
+        DELETE FROM @.signals USING gone WHERE job = gone.id;
+        DELETE FROM @.stages USING gone WHERE stages.id = gone.id;
+        RETURN NULL;
+      END
+      $forget$;
+      CREATE TRIGGER forget AFTER DELETE ON @.jobs REFERENCING OLD TABLE AS gone
+        FOR EACH STATEMENT EXECUTE FUNCTION @.forget();
 
-    /// Frees what dead workers held, and wakes the parents whose children have all ended.
-    ///
-    /// A dead worker is removed when none of its jobs is left: until then, each worker sees that there is something to
-    /// free.
-    ///
-    /// A job may be what ends its workers. From its second death on it is delayed by a random time, so that it does not
-    /// meet the same other jobs on the next worker and cost them all their attempts.
-    static func sweep(_ schema: String) -> String {
+      -- The lock on the children waits for a transaction in which a child ends, and makes one that begins later wait:
+      -- otherwise neither would see the other.
+      CREATE FUNCTION @.follow() RETURNS trigger LANGUAGE plpgsql
+        SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+      AS $follow$
+      BEGIN
+        IF NEW.state = 'waiting' THEN
+          INSERT INTO @.waits (child, job, state)
+          SELECT c.id, NEW.id, 0 FROM (
+            SELECT id FROM @.jobs WHERE id = ANY (NEW.waits_for) AND finished_at IS NULL ORDER BY id FOR SHARE
+          ) AS c
+          ON CONFLICT (child, job) DO UPDATE SET state = 0;
+          IF NOT FOUND THEN
+            INSERT INTO @.waits VALUES (NEW.id, NEW.id, 1) ON CONFLICT (child, job) DO UPDATE SET state = 1;
+          END IF;
+        ELSE
+          UPDATE @.waits SET state = 1 WHERE child = NEW.id AND state = 0;
+          DELETE FROM @.waits WHERE job = NEW.id;
+        END IF;
+        RETURN NULL;
+      END
+      $follow$;
+      CREATE TRIGGER follow AFTER UPDATE OF state ON @.jobs FOR EACH ROW
+        WHEN (OLD.state <> NEW.state AND NEW.state IN ('waiting', 'done', 'failed', 'cancelled'))
+        EXECUTE FUNCTION @.follow();
       """
-      CREATE FUNCTION \(schema).free() RETURNS TABLE (o_freed bigint, o_woken bigint) LANGUAGE plpgsql
+
+    static let functions = """
+      -- Frees what dead workers held, and wakes the parents whose children have all ended.
+      --
+      -- A dead worker is removed when none of its jobs is left: until then, each worker sees that there is something to free.
+      --
+      -- A job may be what ends its workers. From its second death on it is delayed by a random time, so that it does not
+      -- meet the same other jobs on the next worker and cost them all their attempts.
+      CREATE FUNCTION @.free() RETURNS TABLE (o_freed bigint, o_woken bigint) LANGUAGE plpgsql
         SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
       AS $free$
       DECLARE
         dead bigint[];
         parents text[];
       BEGIN
-        dead := ARRAY (
-          SELECT id FROM \(schema).workers WHERE lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED
-        );
-        UPDATE \(schema).jobs SET
+        dead := ARRAY (SELECT id FROM @.workers WHERE lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED);
+        UPDATE @.jobs SET
           state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempt >= max_attempts THEN 'failed'
             WHEN attempt > 1 THEN 'scheduled' ELSE 'queued' END,
           run_at = CASE WHEN attempt > 1
@@ -131,144 +241,95 @@
           error = CASE WHEN NOT cancel_requested THEN 'The worker died during attempt ' || attempt || ' of this stage.' END,
           worker = NULL
         WHERE id IN (
-          SELECT r.id FROM \(schema).jobs r
+          SELECT r.id FROM @.jobs r
           WHERE r.state = 'running'
-            AND (r.worker = ANY (dead) OR NOT EXISTS (SELECT FROM \(schema).workers w WHERE w.id = r.worker))
+            AND (r.worker = ANY (dead) OR NOT EXISTS (SELECT FROM @.workers w WHERE w.id = r.worker))
           FOR UPDATE SKIP LOCKED
         );
         GET DIAGNOSTICS o_freed = ROW_COUNT;
-        DELETE FROM \(schema).workers w WHERE w.id = ANY (dead)
-          AND NOT EXISTS (SELECT FROM \(schema).jobs r WHERE r.state = 'running' AND r.worker = w.id);
+        DELETE FROM @.workers w WHERE w.id = ANY (dead)
+          AND NOT EXISTS (SELECT FROM @.jobs r WHERE r.state = 'running' AND r.worker = w.id);
         WITH seen AS (
-          UPDATE \(schema).waits SET state = 2 WHERE ctid = ANY (
-            ARRAY (SELECT ctid FROM \(schema).waits WHERE state = 1 FOR UPDATE SKIP LOCKED)
+          UPDATE @.waits SET state = 2 WHERE ctid = ANY (
+            ARRAY (SELECT ctid FROM @.waits WHERE state = 1 FOR UPDATE SKIP LOCKED)
           ) RETURNING job
         )
         SELECT array_agg(DISTINCT job) INTO parents FROM seen;
-        UPDATE \(schema).jobs SET state = 'queued' WHERE state = 'waiting' AND id = ANY (ARRAY (
-          SELECT p.id FROM \(schema).jobs p
+        UPDATE @.jobs SET state = 'queued' WHERE state = 'waiting' AND id = ANY (ARRAY (
+          SELECT p.id FROM @.jobs p
           WHERE p.id = ANY (parents) AND p.state = 'waiting'
-            AND NOT EXISTS (SELECT FROM \(schema).waits w WHERE w.job = p.id AND w.state = 0 OFFSET 0)
+            AND NOT EXISTS (SELECT FROM @.waits w WHERE w.job = p.id AND w.state = 0 OFFSET 0)
           ORDER BY p.id FOR UPDATE
         ));
         GET DIAGNOSTICS o_woken = ROW_COUNT;
         RETURN NEXT;
       END
-      $free$
-      """
-    }
+      $free$;
 
-    /// Cancels jobs and their children, and returns those that it has changed.
-    ///
-    /// Each level is locked before its children are read: one that is being added holds its parent's row until it can be
-    /// seen, and one that is added later sees the cancellation.
-    static func cancel(_ schema: String) -> String {
-      """
-      CREATE FUNCTION \(schema).cancel(p_ids text[], p_reason text)
+      -- Cancels jobs and their children, and returns those that it has changed.
+      --
+      -- Each level is locked before its children are read: one that is being added holds its parent's row until it can be
+      -- seen, and one that is added later sees the cancellation.
+      CREATE FUNCTION @.cancel(p_ids text[], p_reason text)
         RETURNS TABLE (o_id text, o_name text, o_state text) LANGUAGE plpgsql SET jit = off
       AS $cancel$
       DECLARE
         level text[] := p_ids;
       BEGIN
         WHILE level <> '{}' LOOP
-          level := ARRAY (
-            SELECT id FROM \(schema).jobs WHERE id = ANY (level) AND finished_at IS NULL ORDER BY id FOR UPDATE
-          );
+          level := ARRAY (SELECT id FROM @.jobs WHERE id = ANY (level) AND finished_at IS NULL ORDER BY id FOR UPDATE);
           RETURN QUERY
-            UPDATE \(schema).jobs SET
+            UPDATE @.jobs SET
               cancel_requested = true, cancel_reason = coalesce(cancel_reason, p_reason),
               state = CASE WHEN state = 'running' THEN 'running' ELSE 'cancelled' END,
               finished_at = CASE WHEN state <> 'running' THEN clock_timestamp() END
             WHERE id = ANY (level) RETURNING id, name, state;
-          level := ARRAY (SELECT id FROM \(schema).jobs WHERE parent = ANY (level) AND finished_at IS NULL);
+          level := ARRAY (SELECT id FROM @.jobs WHERE parent = ANY (level) AND finished_at IS NULL);
         END LOOP;
       END
-      $cancel$
-      """
-    }
+      $cancel$;
 
-    /// Notifies one worker more than there are new jobs, of those that have a free slot and know the name.
-    ///
-    /// A worker that is not notified claims when one of its jobs ends, and finds what is queued within its poll
-    /// interval.
-    static func announce(_ schema: String) -> String {
-      """
-      CREATE FUNCTION \(schema).announce(p_channel text, p_name text, p_count bigint) RETURNS text LANGUAGE sql
-        SET jit = off
+      -- Stores a signal for a job that has not ended, and queues a job that was stopped until it comes.
+      CREATE FUNCTION @.send(p_job text, p_name text, p_message text, p_value text)
+        RETURNS TABLE (o_answer text, o_state text, o_name text) LANGUAGE plpgsql AS $send$
+      DECLARE
+        j record;
+      BEGIN
+        SELECT state, waits_for, name INTO j FROM @.jobs WHERE id = p_job FOR NO KEY UPDATE;
+        IF NOT FOUND THEN RETURN QUERY SELECT 'unknown', NULL, NULL; RETURN; END IF;
+        IF EXISTS (SELECT FROM @.signals s WHERE s.job = p_job AND s.message = p_message) THEN
+          RETURN QUERY SELECT 'known', j.state, j.name;
+          RETURN;
+        END IF;
+        IF j.state IN ('done', 'failed', 'cancelled') THEN RETURN QUERY SELECT 'ended', j.state, j.name; RETURN; END IF;
+        INSERT INTO @.signals (job, name, message, value) VALUES (p_job, p_name, p_message, p_value);
+        IF j.state = 'scheduled' AND p_name = ANY (j.waits_for) THEN
+          UPDATE @.jobs SET state = 'queued', run_at = clock_timestamp() WHERE id = p_job;
+          j.state := 'queued';
+        END IF;
+        RETURN QUERY SELECT 'added', j.state, j.name;
+      END
+      $send$;
+
+      -- Notifies one worker more than there are new jobs, of those that have a free slot and know the name.
+      --
+      -- A worker that is not notified claims when one of its jobs ends, and finds what is queued within its poll interval.
+      CREATE FUNCTION @.announce(p_channel text, p_name text, p_count bigint) RETURNS text LANGUAGE sql SET jit = off
       AS $announce$
         SELECT string_agg(pg_notify(p_channel, 'q' || f.id)::text, '') FROM (
           SELECT c.id FROM (
-            SELECT w.id, w.slots FROM \(schema).workers w
-            WHERE w.lease_until >= clock_timestamp() AND (w.slots = 0 OR p_name IS NULL OR p_name = ANY (w.names))
+            SELECT w.id, w.slots FROM @.workers w
+            WHERE w.lease_until >= clock_timestamp() AND p_name = ANY (w.names)
             ORDER BY random() LIMIT 64
           ) AS c
-          WHERE c.slots = 0 OR c.slots > (
+          WHERE c.slots > (
             SELECT count(*) FROM (
-              SELECT FROM \(schema).jobs r WHERE r.state = 'running' AND r.worker = c.id LIMIT c.slots
+              SELECT FROM @.jobs r WHERE r.state = 'running' AND r.worker = c.id LIMIT c.slots
             ) AS taken
           )
           LIMIT p_count + 1
         ) AS f
-      $announce$
+      $announce$;
       """
-    }
-  }
-
-  /// Which jobs wait for which, so that the end of a child costs its parents one index lookup, as migration steps.
-  ///
-  /// A row is open (0) until the child has ended (1), then until a sweep has seen that (2); it is kept until the job that
-  /// waits has ended, and protects the child from pruning. A parent whose children had all ended before has a row of
-  /// itself for the next sweep.
-  enum FleetWaits {
-    static func table(_ schema: String) -> String {
-      """
-      CREATE TABLE \(schema).waits (
-        child text COLLATE "C",
-        job text COLLATE "C",
-        state smallint NOT NULL,
-        PRIMARY KEY (child, job)
-      );
-      CREATE INDEX waits_job ON \(schema).waits (job, state);
-      CREATE INDEX waits_ended ON \(schema).waits (state) WHERE state = 1
-      """
-    }
-
-    /// A trigger, which no statement that changes a job's state can forget, not even one of an earlier version.
-    ///
-    /// The lock on the children waits for a transaction in which a child ends, and makes one that begins later wait:
-    /// otherwise neither would see the other. The trigger comes before the rows of jobs that wait already, as it locks
-    /// the table.
-    static func follow(_ schema: String) -> String {
-      """
-      CREATE FUNCTION \(schema).follow() RETURNS trigger LANGUAGE plpgsql
-        SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
-      AS $follow$
-      BEGIN
-        IF NEW.state = 'waiting' THEN
-          INSERT INTO \(schema).waits (child, job, state)
-          SELECT c.id, NEW.id, 0 FROM (
-            SELECT id FROM \(schema).jobs WHERE id = ANY (NEW.waits_for) AND finished_at IS NULL ORDER BY id FOR SHARE
-          ) AS c
-          ON CONFLICT (child, job) DO UPDATE SET state = 0;
-          IF NOT FOUND THEN
-            INSERT INTO \(schema).waits VALUES (NEW.id, NEW.id, 1) ON CONFLICT (child, job) DO UPDATE SET state = 1;
-          END IF;
-        ELSE
-          UPDATE \(schema).waits SET state = 1 WHERE child = NEW.id AND state = 0;
-          DELETE FROM \(schema).waits WHERE job = NEW.id;
-        END IF;
-        RETURN NULL;
-      END
-      $follow$;
-      CREATE TRIGGER follow AFTER UPDATE OF state ON \(schema).jobs FOR EACH ROW
-        WHEN (OLD.state <> NEW.state AND NEW.state IN ('waiting', 'done', 'failed', 'cancelled'))
-        EXECUTE FUNCTION \(schema).follow();
-      INSERT INTO \(schema).waits
-      SELECT u.child, p.id, CASE WHEN c.id IS NULL OR c.finished_at IS NOT NULL THEN 1 ELSE 0 END
-      FROM \(schema).jobs p CROSS JOIN LATERAL unnest(p.waits_for) AS u(child)
-        LEFT JOIN \(schema).jobs c ON c.id = u.child
-      WHERE p.state = 'waiting' ON CONFLICT DO NOTHING
-      """
-    }
   }
 #endif

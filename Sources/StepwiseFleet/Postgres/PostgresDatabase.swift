@@ -17,9 +17,6 @@
       pool = PostgresPool(connectionString, size: maxConnections)
     }
 
-    /// Replaces "@" in a statement with the schema.
-    func statement(_ sql: String) -> String { sql.replacing("@", with: schema.quoted) }
-
     /// Runs a statement that may be repeated, in which "@" stands for the schema.
     @discardableResult
     func run(
@@ -28,7 +25,7 @@
       within limit: Duration = .seconds(35)
     ) async throws -> [PostgresRow] {
       try await migrate()
-      return try await pool.run(statement(sql), parameters, within: limit)
+      return try await pool.run(schema.statement(sql), parameters, within: limit)
     }
 
     /// Whether there are tables.
@@ -39,7 +36,7 @@
     /// Runs a statement that is not sent again.
     func once(_ sql: String, _ parameters: [PostgresValue], within limit: Duration) async throws -> [PostgresRow] {
       try await migrate()
-      return try await pool.once(statement(sql), parameters, within: limit)
+      return try await pool.once(schema.statement(sql), parameters, within: limit)
     }
 
     /// Notifies the observers of jobs, without waiting, as commits with notifications wait for each other.
@@ -75,42 +72,22 @@
     /// The name as SQL has it: quotes in it are doubled, so that no name can end the identifier.
     var quoted: String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
-    /// One statement per step; a step that has run never changes.
-    ///
-    /// A function whose text changes is a new last step, and its old step does nothing in a new schema.
-    private var steps: [String] {
-      [
-        """
-        CREATE SEQUENCE \(quoted).fences;
-        CREATE TABLE \(quoted).checkpoints (
-          id bytea PRIMARY KEY,
-          fence bigint NOT NULL,
-          holder text NOT NULL,
-          lease_until timestamptz,
-          progression bytea,
-          schema_version bigint,
-          version bigint,
-          checksum bigint,
-          first bytea,
-          stage bytea,
-          saved_at timestamptz
-        )
-        """,
-        FleetTables.tables(quoted),
-        "NULL",
-        "NULL",
-        FleetWaits.table(quoted),
-        FleetWaits.follow(quoted),
-        "NULL",
-        FleetTables.keys(quoted),
-        [FleetTables.pauses, FleetTables.sweep, FleetTables.announce, FleetClaim.queue]
-          .map { $0(quoted) }.joined(separator: ";"),
-        [FleetChains.tables, FleetChains.triggers, FleetChains.send].map { $0(quoted) }.joined(separator: ";"),
-        FleetChains.times(quoted),
-        [FleetClaim.claim, FleetTables.cancel].map { $0(quoted) }.joined(separator: ";"),
-        [StageSave.definition, EntrySave.definition, EndedAttempt.definition].map { $0(quoted) }.joined(separator: ";"),
-      ]
+    /// Returns a statement with the schema in place of "@", also after the apostrophe that begins a text.
+    func statement(_ sql: String) -> String {
+      let parts = sql.split(separator: "@", omittingEmptySubsequences: false)
+      return parts.dropFirst().reduce(into: String(parts[0])) { text, part in
+        text += text.utf8.last == UInt8(ascii: "'") ? quoted.replacing("'", with: "''") : quoted
+        text += part
+      }
     }
+
+    /// One statement per step; a step that has run never changes.
+    private static let steps = [
+      [
+        FleetTables.tables, FleetTables.triggers, FleetTables.functions, FleetClaim.function, StageSave.definition,
+        EntrySave.definition, EndedAttempt.definition,
+      ].joined(separator: "\n")
+    ]
 
     /// Runs the steps that have not run, once, however many workers request it concurrently.
     ///
@@ -118,8 +95,8 @@
     func migrate(_ pool: PostgresPool) async throws {
       try check()
       if try await has("migrations", pool) {
-        let count = try await pool.run("SELECT count(*) FROM \(quoted).migrations").first?.integer(0) ?? 0
-        if count >= steps.count { return }
+        let count = try await pool.run(statement("SELECT count(*) FROM @.migrations")).first?.integer(0) ?? 0
+        if count >= Self.steps.count { return }
       }
       try await pool.run(script)
     }
@@ -130,23 +107,23 @@
 
     /// One statement that runs the steps that have not run.
     var script: String {
-      let statements = steps.enumerated().map { index, step in
+      let steps = Self.steps.enumerated().map { index, step in
         """
-          IF NOT EXISTS (SELECT FROM \(quoted).migrations WHERE step = \(index)) THEN
-            \(step);
-            INSERT INTO \(quoted).migrations VALUES (\(index), now());
+          IF NOT EXISTS (SELECT FROM @.migrations WHERE step = \(index)) THEN
+            \(step)
+            INSERT INTO @.migrations VALUES (\(index), now());
           END IF;
         """
       }
       let script = """
         BEGIN
-          PERFORM pg_advisory_xact_lock(hashtext('stepwise:' || current_database()), hashtext(\(literal)));
-          IF to_regnamespace(\(literal)) IS NULL THEN CREATE SCHEMA \(quoted); END IF;
-          CREATE TABLE IF NOT EXISTS \(quoted).migrations (step bigint PRIMARY KEY, ran_at timestamptz NOT NULL);
-        \(statements.joined(separator: "\n"))
+          PERFORM pg_advisory_xact_lock(hashtext('stepwise:' || current_database()), hashtext('@'));
+          IF to_regnamespace('@') IS NULL THEN CREATE SCHEMA @; END IF;
+          CREATE TABLE IF NOT EXISTS @.migrations (step bigint PRIMARY KEY, ran_at timestamptz NOT NULL);
+        \(steps.joined(separator: "\n"))
         END
         """
-      return "DO \(Self.dollarQuoted(script))"
+      return "DO \(Self.dollarQuoted(statement(script)))"
     }
 
     /// Checks the name's length: PostgreSQL cuts off the rest, and two names that begin alike would be one schema.
@@ -155,9 +132,6 @@
       let message = "the schema's name has \(name.utf8.count) bytes of UTF-8, not 1 to 63: \(name)"
       throw PostgresError(code: .statement, sqlState: "42622", message: message)
     }
-
-    /// The quoted name as a string literal.
-    private var literal: String { "'" + quoted.replacing("'", with: "''") + "'" }
 
     /// A text between dollar quotes with a tag that it does not contain.
     private static func dollarQuoted(_ text: String) -> String {

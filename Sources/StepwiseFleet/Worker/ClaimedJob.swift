@@ -29,13 +29,13 @@
       claim = JobClaim(id: row.text(0) ?? "", fence: row.integer(2) ?? 0, worker: worker)
       name = row.text(1) ?? ""
       attempt = Int(row.integer(3) ?? 1)
-      version = row.integer(5) ?? 1
-      firstShape = Int(row.integer(6) ?? 0)
-      first = row.text(7) ?? ""
-      shape = Int(row.integer(8) ?? 0)
-      stage = row.text(9)
-      isCancellationRequested = row.isTrue(10)
-      elapsed = .seconds(max(0, row.real(11) ?? 0))
+      version = row.integer(4) ?? 1
+      firstShape = Int(row.integer(5) ?? 0)
+      first = row.text(6) ?? ""
+      shape = Int(row.integer(7) ?? 0)
+      stage = row.text(8)
+      isCancellationRequested = row.isTrue(9)
+      elapsed = .seconds(max(0, row.real(10) ?? 0))
     }
   }
 
@@ -186,7 +186,16 @@
       surroundings.hub.deliver(to: row.id)
     }
 
-    func entries() async throws -> [PostgresRow] { try await database.run(FleetChains.load, [.text(row.id)]) }
+    /// Returns the entries with their numbers, after a row with the time of the server.
+    func entries() async throws -> [PostgresRow] {
+      try await database.run(
+        """
+        SELECT 1, NULL::bytea, extract(epoch FROM clock_timestamp())::float8
+        UNION ALL SELECT number, entry, NULL FROM @.entries WHERE job = $1 ORDER BY 1
+        """,
+        [.text(row.id)]
+      )
+    }
 
     func append(_ entry: [UInt8], number: Int64) async throws {
       let save = EntrySave(
@@ -201,7 +210,16 @@
 
     func replace(with entry: [UInt8], number: Int64) async throws {
       let rows = try await database.run(
-        FleetChains.replace,
+        """
+        WITH held AS (
+          SELECT id FROM @.jobs WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') FOR NO KEY UPDATE
+        ), dropped AS (
+          DELETE FROM @.entries USING held WHERE job = held.id AND number < $4
+        )
+        INSERT INTO @.entries AS e (job, number, entry) SELECT id, $4, $5 FROM held
+        ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
+        RETURNING number
+        """,
         row.claim.parameters + [.integer(number), .bytes(entry)]
       )
       if rows.isEmpty { throw LostJob() }

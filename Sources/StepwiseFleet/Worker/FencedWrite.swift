@@ -87,7 +87,7 @@
     static var function: String { get }
     /// The types of its further parameters.
     static var types: [String] { get }
-    /// The function's text; when it changes, it is a new last step of the migration.
+    /// The function's text.
     ///
     /// Returns the fencing number of each write that is stored, by this statement or by one that was cut off, the job's id if it
     /// is watched, and its name if it is queued.
@@ -106,17 +106,17 @@
     ///
     /// The settings make the planner look up each job by its id, also when the table was small or had no statistics at the
     /// first call. `starts_with` keeps it from reading the index of running jobs, with those of all workers in it.
-    static func definition(_ schema: String) -> String {
+    static var definition: String {
       """
-      CREATE FUNCTION \(schema).\(function)(\(allTypes.joined(separator: ", ")))
+      CREATE FUNCTION @.\(function)(\(allTypes.joined(separator: ", ")))
         RETURNS TABLE (o_fence bigint, o_watched text, o_queued text) LANGUAGE plpgsql
         SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
         SET plan_cache_mode = force_generic_plan
       AS $write$
       BEGIN
-        RETURN QUERY \(statement.replacing("@", with: schema));
+        RETURN QUERY \(statement);
       END
-      $write$
+      $write$;
       """
     }
   }
@@ -190,7 +190,29 @@
       [.integers(entries.map(\.number)), .blobs(entries.map(\.entry)), .integers(entries.flatMap(\.signals))]
     }
 
-    static let statement = FleetChains.append
+    /// Appends entries, with the signals that they consume; one that is stored is an attempt's progress.
+    ///
+    /// A standby that was promoted may lack the last entry of a run that continues: a further one would hide that.
+    static let statement = """
+      WITH input AS (
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
+          AS i(id, fence, worker, number, entry)
+      ), held AS (
+        SELECT j.id, j.fence, j.attempt, i.number, i.entry FROM @.jobs j JOIN input i ON i.id = j.id
+        WHERE j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
+          AND (i.number = 2 OR EXISTS (SELECT FROM @.entries e WHERE e.job = j.id AND e.number = i.number - 1))
+        ORDER BY j.id FOR NO KEY UPDATE OF j
+      ), added AS (
+        INSERT INTO @.entries AS e (job, number, entry) SELECT id, number, entry FROM held
+        ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
+        RETURNING job
+      ), taken AS (
+        UPDATE @.signals s SET is_taken = true, value = '' FROM added WHERE s.job = added.job AND s.number = ANY ($6::bigint[])
+      ), progress AS (
+        UPDATE @.jobs j SET attempt = 1, error = NULL FROM held WHERE j.id = held.id AND held.attempt > 1
+      )
+      SELECT held.fence, NULL::text, NULL::text FROM held JOIN added ON added.job = held.id
+      """
   }
 
   /// How an attempt ends other than by a save of the last stage.

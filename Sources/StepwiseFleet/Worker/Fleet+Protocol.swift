@@ -16,7 +16,7 @@
       let worker = Int64.random(in: 1 ... .max)
       try await database.run(
         """
-        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots) OVERRIDING SYSTEM VALUE
+        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots)
         VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5)
         ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until
         """,

@@ -74,7 +74,7 @@
         let run = chain.hosted(
           id: job.row.id,
           in: store,
-          maxValueSize: FleetChains.maxValueSize,
+          maxValueSize: 16 * 1_024 * 1_024,
           host: job.host,
           now: { store.now }
         )

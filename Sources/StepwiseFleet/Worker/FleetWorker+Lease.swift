@@ -30,8 +30,7 @@
       }
     }
 
-    /// Sweeps what has no row of a worker to tell of it, such as after a worker of an earlier version; and removes what is
-    /// old.
+    /// Sweeps what has no row of a worker to tell of it, and removes what is old.
     private func prune() async {
       do {
         try await sweep()

@@ -69,7 +69,7 @@
       let saver = FleetWorker(fleet, fleet.registrations.withLock { $0 })
       // While the table is locked, the first save waits and the others become one statement.
       let blocker = PostgresConnection(server ?? "", number: 0)
-      let table = fleet.database.statement("LOCK TABLE @.jobs IN EXCLUSIVE MODE")
+      let table = fleet.database.schema.statement("LOCK TABLE @.jobs IN EXCLUSIVE MODE")
       for sql in ["BEGIN", table] { _ = try await blocker.run(sql, [], within: .seconds(30)) }
       let ids = try await withThrowingTaskGroup(of: String?.self) { group in
         for job in jobs {

@@ -25,7 +25,7 @@
     /// Makes the database that of the time before a claim.
     private func restore(_ fleet: Fleet, before claim: ClaimedRow) async throws {
       for sql in [
-        "DELETE FROM @.workers", "ALTER TABLE @.workers ALTER COLUMN id RESTART",
+        "DELETE FROM @.workers",
         "UPDATE @.jobs SET state = 'queued', worker = NULL, fence = 0, attempt = 0",
         "SELECT setval('@.fences', \(claim.fence), false)",
       ] { try await fleet.database.run(sql) }

@@ -47,8 +47,8 @@
       try await fleet.pause("Mail")
       try await fleet.database.run(
         """
-        INSERT INTO @.workers (id, name, started_at, lease_until, names) OVERRIDING SYSTEM VALUE
-        VALUES (7, 'web-1 (host a)', now() - interval '1 hour', now() + interval '1 day', '{Import,Resize}')
+        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots)
+        VALUES (7, 'web-1 (host a)', now() - interval '1 hour', now() + interval '1 day', '{Import,Resize}', 16)
         """
       )
       try await fleet.database.run(

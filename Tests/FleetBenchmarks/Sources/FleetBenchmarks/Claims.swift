@@ -23,8 +23,8 @@ enum Claims {
     defer { try? FileManager.default.removeItem(at: script) }
     try """
     \\set worker random(1, 1000000000000)
-    INSERT INTO \(schema).workers (id, name, started_at, lease_until) OVERRIDING SYSTEM VALUE
-    VALUES (:worker, '', now(), now() + interval '1 hour');
+    INSERT INTO \(schema).workers (id, name, started_at, lease_until, names, slots)
+    VALUES (:worker, '', now(), now() + interval '1 hour', '{}', 16);
     SELECT count(*) FROM \(schema).claim(:worker, '{}', '{Count}', '{0}', '{5}', 1);
     """.write(to: script, atomically: true, encoding: .utf8)
     let folder = script.deletingLastPathComponent().path
