@@ -147,14 +147,14 @@
       try await test.withWorkers([fleet]) { () async throws in
         for id in ["order", "work"] {
           try await waitUntil("\(id) waits for its signal") {
-            fleet.hub.state.withLock { $0.waiters[id]?.count == 1 }
+            fleet.hub.calls.withLock { $0[id]?.count == 1 }
           }
           try await fleet.send(Approval(by: "Ann"), to: id, signal: "approval")
         }
         #expect(try await fleet.result(of: "order", as: chain) == "Ann")
         #expect(try await fleet.result(of: "work", as: Work.self) == 2)
       }
-      #expect(fleet.hub.state.withLock { $0.waiters.isEmpty })
+      #expect(fleet.hub.calls.withLock { $0.isEmpty })
     }
 
     @Test

@@ -44,15 +44,15 @@
       _ body: (FleetStatus) async throws -> Value?
     ) async throws -> Value {
       var delay = Duration.milliseconds(250)
+      let news = hub.news(of: id)
       while true {
         try Task.checkCancellation()
-        let ticket = hub.ticket(for: id)
         guard let status = try await watch(id) else { throw FleetError.notFound(id: id) }
         guard status.progression == name else {
           throw FleetError.foreignType(id: id, stored: status.progression, expected: name)
         }
         if let value = try await body(status) { return value }
-        await ticket.wait(upTo: delay)
+        await news(delay)
         delay = min(delay * 2, .seconds(5))
       }
     }

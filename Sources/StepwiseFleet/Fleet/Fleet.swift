@@ -46,8 +46,6 @@
       hub = FleetHub(configuration.listens ? connectionString : nil, channel: configuration.schema)
     }
 
-    deinit { hub.stop() }
-
     /// A Boolean value that indicates whether the database has the tables; reading it creates none.
     package var isInstalled: Bool { get async throws { try await database.isInstalled } }
 

@@ -5,132 +5,69 @@
   import Dispatch
   import Stepwise
 
-  /// Delivers notifications to the waiters in this process.
+  /// Delivers notifications to the subscribers in this process.
   ///
-  /// Each waiter also polls: a notification only makes it sooner.
+  /// Each of them also polls: a notification only makes it sooner.
   final class FleetHub: Sendable {
-    /// Waits for news of a job until it is released; made before the job is looked up, so that nothing in between is missed.
-    final class Ticket: Sendable {
+    /// The news of one job, or of all that workers are notified of; ends when it is released.
+    final class Subscription: Sendable {
       private let hub: FleetHub
-      private let id: String
-      private let news = Once<Void>()
+      private let id: String?
 
-      fileprivate init(_ id: String, in hub: FleetHub) {
+      fileprivate init(_ id: String?, in hub: FleetHub, _ call: @escaping Call) {
         (self.id, self.hub) = (id, hub)
-        hub.state.withLock { $0.waiters[id, default: []].append(news) }
+        hub.calls.withLock { $0[id, default: [:]][ObjectIdentifier(self)] = call }
       }
 
       deinit {
-        hub.state.withLock { state in
-          state.waiters[id]?.removeAll { $0 === news }
-          if state.waiters[id]?.isEmpty == true { state.waiters[id] = nil }
+        hub.calls.withLock { calls in
+          calls[id]?[ObjectIdentifier(self)] = nil
+          if calls[id]?.isEmpty == true { calls[id] = nil }
         }
       }
-
-      /// Returns when there is news, when the time has passed, or when the Task is cancelled.
-      func wait(upTo limit: Duration) async {
-        await news.waitForValue(upTo: limit)
-        withExtendedLifetime(self) {}
-      }
     }
 
-    /// What a worker is notified of.
-    enum News: Sendable {
-      /// There may be jobs, for the worker with this number; nil for all.
-      case jobs(worker: Int64?)
-      /// The cancellation of a job was requested.
-      case cancellation(id: String)
-    }
+    /// Receives a payload; nil when some may have been missed.
+    typealias Call = @Sendable (_ payload: String?) -> Void
 
-    struct State {
-      var isListening = false
-      var isStopped = false
-      var listener: PostgresListener?
-      /// What the tickets of each job wait for.
-      var waiters: [String: [Once<Void>]] = [:]
-      var workers: [Int: @Sendable (News) -> Void] = [:]
-      var nextKey = 0
-    }
-
-    private let connectionString: String?
-    private let channel: String
-    let state = Lock(State())
+    /// Those of the subscribers to each job, and of the workers.
+    let calls = Lock<[String?: [ObjectIdentifier: Call]]>([:])
+    private let listener: PostgresListener?
 
     /// Creates a hub; without a connection string, it receives no notifications.
     init(_ connectionString: String?, channel: String) {
-      self.connectionString = connectionString
-      self.channel = channel
+      listener = connectionString.map { PostgresListener($0, channel: channel) }
     }
 
-    func ticket(for id: String) -> Ticket {
-      listen()
-      return Ticket(id, in: self)
+    deinit { listener?.stop() }
+
+    /// Subscribes to the news of a job, or else to those for workers; the first call starts to listen.
+    func subscribe(to id: String? = nil, _ call: @escaping Call) -> Subscription {
+      listener?.start { [weak self] in self?.deliver($0) }
+      return Subscription(id, in: self, call)
     }
 
-    func addWorker(_ call: @escaping @Sendable (News) -> Void) -> Int {
-      listen()
-      return state.withLock { state in
-        state.nextKey += 1
-        state.workers[state.nextKey] = call
-        return state.nextKey
+    /// Subscribes to the news of a job before it is looked up, so that nothing in between is missed.
+    ///
+    /// - Returns: A function that waits for news, until a time has passed or the Task is cancelled.
+    func news(of id: String) -> @Sendable (_ limit: Duration) async -> Void {
+      let signal = FleetSignal()
+      let subscription = subscribe(to: id) { _ in signal.raise() }
+      return { limit in
+        await signal.wait(upTo: limit)
+        withExtendedLifetime(subscription) {}
       }
     }
 
-    func removeWorker(_ key: Int) { _ = state.withLock { $0.workers.removeValue(forKey: key) } }
+    /// Makes the subscribers to a job check again.
+    func deliver(to id: String) { deliver("s" + id) }
 
-    func stop() {
-      let listener = state.withLock { state in
-        state.isStopped = true
-        return state.listener
+    private func deliver(_ payload: String?) {
+      let id = payload?.first == "s" ? payload.map { String($0.dropFirst()) } : nil
+      let calls = calls.withLock { calls in
+        payload == nil ? calls.values.flatMap(\.values) : Array(calls[id, default: [:]].values)
       }
-      listener?.stop()
-    }
-
-    /// Starts to listen on the first call.
-    private func listen() {
-      guard let connectionString else { return }
-      let isFirst = state.withLock { state in
-        defer { state.isListening = true }
-        return !state.isListening
-      }
-      guard isFirst else { return }
-      let listener = PostgresListener(
-        connectionString,
-        channel: channel,
-        connected: { [weak self] in self?.refresh() },
-        receive: { [weak self] in self?.receive($0) }
-      )
-      let isStopped = state.withLock { state in
-        state.listener = listener
-        return state.isStopped
-      }
-      if isStopped { listener.stop() }
-    }
-
-    /// Makes the waiters of a job check again.
-    func deliver(to id: String) {
-      let waiters = state.withLock { $0.waiters.removeValue(forKey: id) } ?? []
-      for waiter in waiters { waiter.settle(()) }
-    }
-
-    /// Makes all waiters check again, because notifications may have been missed.
-    private func refresh() {
-      let (waiters, workers) = state.withLock { state in
-        defer { state.waiters = [:] }
-        return (state.waiters.values.flatMap { $0 }, Array(state.workers.values))
-      }
-      for waiter in waiters { waiter.settle(()) }
-      for worker in workers { worker(.jobs(worker: nil)) }
-    }
-
-    private func receive(_ payload: String) {
-      let id = String(payload.dropFirst())
-      switch payload.first {
-      case "q": for worker in state.withLock({ Array($0.workers.values) }) { worker(.jobs(worker: Int64(id))) }
-      case "c": for worker in state.withLock({ Array($0.workers.values) }) { worker(.cancellation(id: id)) }
-      case "s": deliver(to: id)
-      default: break
-      }
+      for call in calls { call(payload) }
     }
   }
 
@@ -139,15 +76,24 @@
   /// It connects again after it broke: with a growing delay, of at most 5 seconds. What it missed before is not
   /// delivered, so it says when it has connected.
   final class PostgresListener: Sendable {
-    private let isStopped = Lock(false)
+    private enum State { case idle, listening, stopped }
 
-    /// Calls `connected` each time that the connection listens, and `receive` with each payload, in order.
-    init(
-      _ connectionString: String,
-      channel: String,
-      connected: @escaping @Sendable () -> Void,
-      receive: @escaping @Sendable (String) -> Void
-    ) {
+    private let connectionString: String
+    private let channel: String
+    private let state = Lock(State.idle)
+
+    init(_ connectionString: String, channel: String) {
+      (self.connectionString, self.channel) = (connectionString, channel)
+    }
+
+    /// Starts to listen, unless it has; calls `receive` with nil each time that it has connected, and with each payload, in
+    /// order.
+    func start(_ receive: @escaping @Sendable (_ payload: String?) -> Void) {
+      let isFirst = state.withLock { state in
+        defer { if state == .idle { state = .listening } }
+        return state == .idle
+      }
+      guard isFirst else { return }
       let listen = "LISTEN " + PostgresSchema(name: channel).quoted
       DispatchQueue(label: "stepwise.postgres.listener").async { [self] in
         var delay = Duration.milliseconds(50)
@@ -157,7 +103,7 @@
             try socket.prepare(listen, as: "listen", [], deadline: .now + .seconds(10))
             _ = try socket.execute("listen", [], deadline: .now + .seconds(10))
             delay = .milliseconds(50)
-            connected()
+            receive(nil)
             while !isOver {
               for payload in try socket.notifications(deadline: .now + .milliseconds(500)) { receive(payload) }
             }
@@ -170,14 +116,15 @@
       }
     }
 
-    func stop() { isStopped.withLock { $0 = true } }
+    func stop() { state.withLock { $0 = .stopped } }
 
-    private var isOver: Bool { isStopped.withLock { $0 } }
+    private var isOver: Bool { state.withLock { $0 == .stopped } }
   }
 
   extension Once {
     /// Returns when it is settled, when the time has passed, or when the Task is cancelled.
     package func waitForValue(upTo limit: Duration) async {
+      if settled != nil { return }
       await withTaskGroup { group in
         group.addTask { _ = await self.value() }
         group.addTask { try? await Task.sleep(for: limit) }
@@ -187,34 +134,17 @@
     }
   }
 
-  /// Wakes one Task; one that is raised while no Task waits is remembered, once.
+  /// Wakes the Tasks that wait; one that is raised while none waits is remembered, once.
   final class FleetSignal: Sendable {
-    private struct State {
-      var isRaised = false
-      var waiter: Once<Void>?
-    }
+    private let next = Lock(Once<Void>())
 
-    private let state = Lock(State())
-
-    func raise() {
-      let waiter = state.withLock { state in
-        if state.waiter == nil { state.isRaised = true }
-        return state.waiter.take()
-      }
-      waiter?.settle(())
-    }
+    func raise() { next.withLock { $0 }.settle(()) }
 
     /// Returns when the signal was raised, when the time has passed, or when the Task is cancelled.
     func wait(upTo limit: Duration) async {
-      let waiter = Once<Void>()
-      let isRaised = state.withLock { state in
-        defer { state.isRaised = false }
-        if !state.isRaised { state.waiter = waiter }
-        return state.isRaised
-      }
-      if isRaised { return }
-      await waiter.waitForValue(upTo: limit)
-      state.withLock { $0.waiter = nil }
+      let raised = next.withLock { $0 }
+      await raised.waitForValue(upTo: limit)
+      if raised.settled != nil { next.withLock { if $0 === raised { $0 = Once() } } }
     }
   }
 #endif

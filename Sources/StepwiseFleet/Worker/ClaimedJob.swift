@@ -238,7 +238,7 @@
         unpark: unpark,
         suspension: { JobSuspension($0) },
         signals: { try await self.signals($0, limit: $1, except: []) },
-        news: news
+        news: { [surroundings, row] in surroundings.hub.news(of: row.id) }
       )
     }
 
@@ -266,12 +266,6 @@
         """,
         [.text(row.id), .text(name), .integers(taken), .integer(Int64(limit))]
       ).map { (number: Int($0.integer(0) ?? 0), value: Array(($0.text(1) ?? "").utf8)) }
-    }
-
-    /// Prepares a wait for a signal, which ends after a time as well.
-    func news() -> @Sendable (_ limit: Duration) async -> Void {
-      let ticket = surroundings.hub.ticket(for: row.id)
-      return { await ticket.wait(upTo: $0) }
     }
   }
 

@@ -159,8 +159,8 @@
       _ waits: [DurableWait],
       _ take: () async throws -> Value?
     ) async throws -> Value? {
+      let news = claim.surroundings.hub.news(of: id)
       while true {
-        let news = claim.news()
         if let value = try await take() { return value }
         let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
         if rest <= .zero { return nil }

@@ -16,7 +16,7 @@
         let now = self.now
         switch state.withLock({ $0.term?.proceed(at: now) }) {
         case nil: await register()
-        case .renew: if await beat(renewing: true) { await heartbeatAttention.wait(upTo: poll) }
+        case .renew: if await beat(renewing: true) { try? await Task.sleep(for: poll) }
         case .stop: lose()
         case .rest, .wait:
           if prunedAt.duration(to: .now) > .seconds(60) {
@@ -25,7 +25,7 @@
           } else {
             await beat(renewing: false)
           }
-          await heartbeatAttention.wait(upTo: poll)
+          try? await Task.sleep(for: poll)
         }
       }
     }
@@ -54,7 +54,7 @@
         attention.raise()
       } catch {
         report(.heartbeatFailed(error), error)
-        await heartbeatAttention.wait(upTo: .milliseconds(500))
+        try? await Task.sleep(for: .milliseconds(500))
       }
     }
 
@@ -93,7 +93,7 @@
         guard renewing else { return true }
         let now = self.now
         state.withLock { $0.term?.failed(at: now) }
-        await heartbeatAttention.wait(upTo: .milliseconds(100))
+        try? await Task.sleep(for: .milliseconds(100))
         return false
       }
     }

@@ -53,8 +53,6 @@
     let state: Lock<State>
     /// Raised when there may be something to claim, or a reason to stop.
     let attention = FleetSignal()
-    /// Raised when the lease is lost or the worker stops.
-    let heartbeatAttention = FleetSignal()
     let onEvent: @Sendable (FleetEvent) -> Void
     private let origin = ContinuousClock.now
 
@@ -78,8 +76,8 @@
     /// Runs jobs until the token or the Task is cancelled, and then until no job runs here.
     func run(until token: CancellationToken) async throws {
       try await declareLimits()
-      let key = fleet.hub.addWorker { [weak self] news in self?.receive(news) }
-      defer { fleet.hub.removeWorker(key) }
+      let subscription = fleet.hub.subscribe { [weak self] payload in self?.receive(payload) }
+      defer { withExtendedLifetime(subscription) {} }
       let registration = token.onCancel { [weak self] _ in self?.drain() }
       defer { registration.remove() }
       // The work below continues while the worker drains: neither the caller's cancellation nor the tokens around it
@@ -123,12 +121,12 @@
       drain()
     }
 
-    private func receive(_ news: FleetHub.News) {
-      switch news {
-      case .jobs(let worker):
-        if worker == nil || state.withLock({ $0.machine.worker == worker }) { attention.raise() }
-      case .cancellation(let id): cancel(id)
-      }
+    /// Receives "c" with the id of a job that was cancelled, or "q" with the number of a worker for which there may be jobs.
+    private func receive(_ payload: String?) {
+      let subject = payload.map { String($0.dropFirst()) }
+      if let id = subject, payload?.first == "c" { return cancel(id) }
+      let worker = state.withLock { $0.machine.worker.map(String.init) }
+      if subject == nil || subject == worker { attention.raise() }
     }
 
     private func work() async {
@@ -139,7 +137,6 @@
       }
       await waitForJobs()
       heartbeat.cancel()
-      heartbeatAttention.raise()
       await heartbeat.value
     }
 

@@ -74,12 +74,10 @@
     /// Listens until the listener is stopped; returns it, and the payloads of the notifications.
     func listen() async throws -> (PostgresListener, Journal) {
       let (isListening, journal) = (Once<Void>(), Journal())
-      let listener = PostgresListener(
-        server ?? "",
-        channel: schema,
-        connected: { isListening.settle(()) },
-        receive: { journal.add($0) }
-      )
+      let listener = PostgresListener(server ?? "", channel: schema)
+      listener.start { payload in
+        if let payload { journal.add(payload) } else { isListening.settle(()) }
+      }
       try await isListening.value(of: "the listener's connection")
       return (listener, journal)
     }
