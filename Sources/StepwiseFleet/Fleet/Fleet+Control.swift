@@ -83,18 +83,17 @@
     @concurrent public func requeue(_ id: String) async throws -> Bool {
       let rows = try await database.run(
         """
-        WITH changed AS (
-          UPDATE @.jobs SET
-            state = 'queued', attempt = 0, error = NULL, cancel_requested = false, cancel_reason = NULL, finished_at = NULL,
-            run_at = clock_timestamp()
-          WHERE id = $1 AND state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL)
-          RETURNING name
-        )
-        SELECT @.announce($2, name, 1) FROM changed
+        UPDATE @.jobs SET
+          state = 'queued', attempt = 0, error = NULL, cancel_requested = false, cancel_reason = NULL, finished_at = NULL,
+          run_at = clock_timestamp()
+        WHERE id = $1 AND state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL)
+        RETURNING name
         """,
-        [.text(id), .text(configuration.schema)]
+        [.text(id)]
       )
-      return !rows.isEmpty
+      guard let name = rows.first?.text(0) else { return false }
+      await announce(name, 1)
+      return true
     }
 
     /// Enqueues a new job that begins at a stage of another progression, which stays as it is.
@@ -122,13 +121,14 @@
           SELECT $3, name, key, priority, 'queued', clock_timestamp(), keeps_stages, shape, stage, shape FROM origin
           ON CONFLICT (id) DO NOTHING RETURNING name
         )
-        SELECT (SELECT count(*) FROM origin), (SELECT count(*) FROM added),
-          (SELECT @.announce($4, name, 1) FROM added)
+        SELECT a.name FROM origin LEFT JOIN added a ON true
         """,
-        [.text(id), .integer(Int64(number)), .text(newID), .text(configuration.schema)]
+        [.text(id), .integer(Int64(number)), .text(newID)]
       )
-      guard let row = rows.first, row.integer(0) == 1 else { throw FleetError.notFound(id: id) }
-      return row.integer(1) == 1
+      guard let row = rows.first else { throw FleetError.notFound(id: id) }
+      guard let name = row.text(0) else { return false }
+      await announce(name, 1)
+      return true
     }
 
     /// Removes jobs that ended longer ago than an age, with their stages.

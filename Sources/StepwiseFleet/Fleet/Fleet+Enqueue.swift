@@ -80,40 +80,18 @@
       return Int(row?.integer(0) ?? 0)
     }
 
-    /// Enqueues a batch of one job, in one statement with those that other Tasks enqueue while a statement is under way.
+    /// Enqueues a batch of one job, in one statement with those of its kind that other Tasks enqueue while one is under way.
     func enqueueOne(_ batch: FleetBatch, options: FleetOptions) async throws -> Bool {
       guard options.replacing == .nothing else { return try await enqueue(batch, options: options) == 1 }
-      return try await enqueuer.add((batch, options)) { await self.enqueueAll($0) }.get()
-    }
-
-    /// Enqueues single jobs; those with the same name and options are one statement.
-    func enqueueAll(_ jobs: [(batch: FleetBatch, options: FleetOptions)]) async -> [Result<Bool, any Error>] {
-      struct Group: Hashable {
-        let name: String
-        let shape: Int
-        let options: FleetOptions
+      return try await enqueuer.add((batch, options)) { [self] jobs in
+        var batch = jobs[0].batch
+        for job in jobs.dropFirst() { batch.append(job.batch) }
+        let insertion = Self.insertion(.nothing, returning: "id, state = 'queued'")
+        let rows = try await database.run(insertion, parameters(batch, options, parent: nil, channel: nil))
+        if rows.contains(where: { $0.isTrue(1) }) { await announce(batch.name, rows.count) }
+        var added = Set(rows.compactMap { $0.text(0) })
+        return batch.ids.map { added.remove($0) != nil }
       }
-      var results: [Result<Bool, any Error>] = Array(repeating: .success(false), count: jobs.count)
-      let groups = Dictionary(grouping: jobs.indices) { index in
-        Group(name: jobs[index].batch.name, shape: jobs[index].batch.shape, options: jobs[index].options)
-      }
-      for (group, indices) in groups {
-        do {
-          var batch = jobs[indices[0]].batch
-          for index in indices.dropFirst() { batch.append(jobs[index].batch) }
-          let parameters = try parameters(batch, group.options, parent: nil, channel: nil)
-          let rows = try await database.run(Self.insertion(.nothing, returning: "id, state = 'queued'"), parameters)
-          if rows.contains(where: { $0.isTrue(1) }) { await announce(group.name, rows.count) }
-          var added = Set(rows.compactMap { $0.text(0) })
-          for index in indices { results[index] = .success(added.remove(jobs[index].batch.ids[0]) != nil) }
-        } catch let error as PostgresError where indices.count > 1 && !error.isTemporary {
-          // The server refuses one of them, and the others are not to blame.
-          for index in indices { results[index] = (await enqueueAll([jobs[index]]))[0] }
-        } catch {
-          for index in indices { results[index] = .failure(error) }
-        }
-      }
-      return results
     }
 
     func statement(for batch: FleetBatch, _ options: FleetOptions) throws -> FleetStatement {

@@ -27,7 +27,9 @@
     let database: PostgresDatabase
     let hub: FleetHub
     /// Single jobs that are enqueued while a statement is under way, and the next one's.
-    let enqueuer = Batcher<(batch: FleetBatch, options: FleetOptions), Result<Bool, any Error>>()
+    let enqueuer = Batcher<(batch: FleetBatch, options: FleetOptions), Bool>(isAlike: { one, other in
+      one.batch.name == other.batch.name && one.batch.shape == other.batch.shape && one.options == other.options
+    })
     let announcer = Batcher<(name: String, count: Int), Void>()
     let registrations = Lock<[String: FleetRegistration]>([:])
 

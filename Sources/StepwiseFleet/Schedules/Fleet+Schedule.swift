@@ -87,22 +87,21 @@
         guard let name = row.text(0), let cron = row.text(1), let seconds = row.real(3), let wall = row.integer(4),
           let next = try Self.parse(cron, name).next(after: wall)
         else { continue }
-        try await database.run(
+        let added = try await database.run(
           """
           WITH moved AS (
             UPDATE @.schedules SET next_at = (timestamp 'epoch' + $3 * interval '1 second') AT TIME ZONE zone
             WHERE name = $1 AND extract(epoch FROM next_at)::float8 = $2
             RETURNING *
-          ), added AS (
-            INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
-            SELECT name || chr(64) || to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), progression,
-              key, priority, 'queued', to_timestamp($2), keeps_stages, shape, first, shape FROM moved
-            ON CONFLICT (id) DO NOTHING RETURNING name
           )
-          SELECT @.announce($4, name, 1) FROM added
+          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
+          SELECT name || chr(64) || to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), progression,
+            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, first, shape FROM moved
+          ON CONFLICT (id) DO NOTHING RETURNING name
           """,
-          [.text(name), .real(seconds), .integer(next), .text(configuration.schema)]
+          [.text(name), .real(seconds), .integer(next)]
         )
+        if let name = added.first?.text(0) { await announce(name, 1) }
       }
     }
 

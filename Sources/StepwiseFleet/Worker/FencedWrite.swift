@@ -9,16 +9,22 @@
     typealias Outcome = Result<Output, any Error>
     typealias Statement = @Sendable ([Item]) async throws -> [Output]
 
+    private typealias Pending = (item: Item, outcome: Once<Outcome>)
+
     private struct State {
-      var pending: [(item: Item, outcome: Once<Outcome>)] = []
+      var pending: [Pending] = []
       var isRunning = false
     }
 
     private let size: @Sendable (Item) -> Int
+    private let isAlike: @Sendable (Item, Item) -> Bool
     private let state = Lock(State())
 
-    /// Limits a batch to 256 items, and after 4,000,000 bytes of items to those that it has.
-    init(size: @escaping @Sendable (Item) -> Int = { _ in 0 }) { self.size = size }
+    /// Limits a batch to 256 items that are alike, and after 4,000,000 bytes of items to those that it has.
+    init(
+      size: @escaping @Sendable (Item) -> Int = { _ in 0 },
+      isAlike: @escaping @Sendable (Item, Item) -> Bool = { _, _ in true }
+    ) { (self.size, self.isAlike) = (size, isAlike) }
 
     /// Runs a statement for an item and those of other Tasks, also when the Task is cancelled.
     ///
@@ -37,14 +43,14 @@
     private func runAll(_ run: Statement) async {
       while true {
         let batch = state.withLock { state in
-          var bytes = 0
-          let batch = Array(
-            state.pending.prefix(256).prefix { pending in
-              defer { bytes += size(pending.item) }
-              return bytes < 4_000_000
-            }
-          )
-          state.pending.removeFirst(batch.count)
+          var (batch, bytes) = ([Pending](), 0)
+          state.pending.removeAll { pending in
+            let fits = batch.count < 256 && bytes < 4_000_000
+            guard fits, batch.isEmpty || isAlike(batch[0].item, pending.item) else { return false }
+            batch.append(pending)
+            bytes += size(pending.item)
+            return true
+          }
           if batch.isEmpty { state.isRunning = false }
           return batch
         }
