@@ -18,6 +18,9 @@
     let isCancellationRequested: Bool
     /// The time since the job started for the first time.
     let elapsed: Duration
+    /// The server's time at the claim, in seconds since 1970.
+    let claimedAt: Double
+    private let received = ContinuousClock.now
 
     var id: String { claim.id }
     var fence: Int64 { claim.fence }
@@ -36,7 +39,11 @@
       stage = row.text(8)
       isCancellationRequested = row.isTrue(9)
       elapsed = .seconds(max(0, row.real(10) ?? 0))
+      claimedAt = row.real(11) ?? 0
     }
+
+    /// The server's time, in seconds since 1970.
+    var now: Double { claimedAt + received.duration(to: .now) / .seconds(1) }
   }
 
   /// What a worker does for its jobs; it refers to the worker, of which jobs and registrations know nothing else.
@@ -171,6 +178,8 @@
       try await database.run("SELECT cancel_reason FROM @.jobs WHERE id = $1", [.text(row.id)]).first?.text(0)
     }
 
+    func cancelStage() { token.cancel(reason: "The fleet stops this job.") }
+
     /// Cancels the run for good.
     func cancelRun(reason: String?) {
       let run = state.withLock { state in
@@ -186,15 +195,8 @@
       surroundings.hub.deliver(to: row.id)
     }
 
-    /// Returns the entries with their numbers, after a row with the time of the server.
     func entries() async throws -> [PostgresRow] {
-      try await database.run(
-        """
-        SELECT 1, NULL::bytea, extract(epoch FROM clock_timestamp())::float8
-        UNION ALL SELECT number, entry, NULL FROM @.entries WHERE job = $1 ORDER BY 1
-        """,
-        [.text(row.id)]
-      )
+      try await database.run("SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1", [.text(row.id)])
     }
 
     func append(_ entry: [UInt8], number: Int64) async throws {

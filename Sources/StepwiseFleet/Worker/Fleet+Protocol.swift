@@ -28,24 +28,27 @@
       return worker
     }
 
-    /// What a heartbeat finds.
-    struct Beat {
-      /// Jobs of the worker whose cancellation was requested.
-      var cancelled: [String] = []
-      /// Jobs of the worker for which the signal has come that they wait for.
-      var signalled: [String] = []
-      /// Fencing numbers that the worker does not know.
-      var unknown: [Int64] = []
-      var isRenewed = false
-      var hasJobs = false
-      var hasToSweep = false
-      var hasTicks = false
+    /// What a heartbeat finds that no notification reported.
+    enum Finding: String {
+      /// The lease was renewed.
+      case renewed
+      /// Cancellation was requested of a job of the worker.
+      case cancelled
+      /// The signal has come that a job of the worker waits for.
+      case signalled
+      /// The worker does not know a fencing number, as the answer to its claim was lost.
+      case unknown
+      /// There may be jobs to claim.
+      case jobs
+      /// Workers have died, or children have ended.
+      case ends
+      /// Schedules are due.
+      case ticks
     }
 
-    /// Renews the lease if requested, and finds what no notification reported.
+    /// Renews the lease if requested; returns what it finds, with the ids of jobs and their fencing numbers.
     ///
-    /// That is jobs, requested cancellations, claims whose answer was lost, children that
-    /// ended, workers that died, ticks of schedules. The names are those of which the worker could start a job.
+    /// The names are those of which the worker could start a job.
     func beat(
       _ worker: Int64,
       renewing: Bool,
@@ -54,20 +57,20 @@
       awaiting signals: [(id: String, name: String)] = [],
       parked: Int = 0,
       within limit: Duration
-    ) async throws -> Beat {
+    ) async throws -> [Finding?: [(id: String, fence: Int64)]] {
       let rows = try await database.run(
         """
         WITH renewed AS (
           UPDATE @.workers SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', slots = $8
           WHERE id = $1 AND $3::bigint = 1 AND lease_until >= clock_timestamp() RETURNING id
         )
-        SELECT CASE WHEN fence = ANY ($4) THEN 0 ELSE 3 END, id, fence FROM @.jobs
+        SELECT CASE WHEN fence = ANY ($4) THEN 'cancelled' ELSE 'unknown' END, id, fence FROM @.jobs
         WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence NOT IN (SELECT unnest($4)))
-        UNION ALL (SELECT 1, NULL, NULL FROM @.waits WHERE state = 1 LIMIT 1)
-        UNION ALL (SELECT 1, NULL, NULL FROM @.workers WHERE lease_until < clock_timestamp() LIMIT 1)
-        UNION ALL (SELECT 2, NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
+        UNION ALL (SELECT 'ends', NULL, NULL FROM @.waits WHERE state = 1 LIMIT 1)
+        UNION ALL (SELECT 'ends', NULL, NULL FROM @.workers WHERE lease_until < clock_timestamp() LIMIT 1)
+        UNION ALL (SELECT 'ticks', NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
         UNION ALL (
-          SELECT 4, NULL, NULL FROM unnest($5::text[]) AS u(name)
+          SELECT 'jobs', NULL, NULL FROM unnest($5::text[]) AS u(name)
             LEFT JOIN @.marks k ON k.name = u.name AND k.until > clock_timestamp(),
             LATERAL (
               SELECT FROM @.jobs b WHERE b.state = 'queued' AND b.name = u.name
@@ -78,10 +81,10 @@
           WHERE NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = u.name) LIMIT 1
         )
         UNION ALL (
-          SELECT 4, NULL, NULL FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp() AND $5 <> '{}' LIMIT 1
+          SELECT 'jobs', NULL, NULL FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp() AND $5 <> '{}' LIMIT 1
         )
-        UNION ALL SELECT 5, NULL, NULL FROM renewed
-        UNION ALL SELECT 6, w.id, NULL FROM unnest($6::text[], $7::text[]) AS w(id, name)
+        UNION ALL SELECT 'renewed', NULL, NULL FROM renewed
+        UNION ALL SELECT 'signalled', w.id, NULL FROM unnest($6::text[], $7::text[]) AS w(id, name)
           WHERE EXISTS (SELECT FROM @.signals s WHERE s.job = w.id AND s.name = w.name AND NOT s.is_taken)
         """,
         [
@@ -92,19 +95,8 @@
         ],
         within: limit
       )
-      var beat = Beat()
-      for row in rows {
-        switch row.integer(0) {
-        case 0: if let id = row.text(1) { beat.cancelled.append(id) }
-        case 1: beat.hasToSweep = true
-        case 2: beat.hasTicks = true
-        case 3: if let fence = row.integer(2) { beat.unknown.append(fence) }
-        case 4: beat.hasJobs = true
-        case 6: if let id = row.text(1) { beat.signalled.append(id) }
-        default: beat.isRenewed = true
-        }
-      }
-      return beat
+      return Dictionary(grouping: rows) { Finding(rawValue: $0.text(0) ?? "") }
+        .mapValues { rows in rows.map { ($0.text(1) ?? "", $0.integer(2) ?? 0) } }
     }
 
     /// Ends a lease; jobs that run under it, and its row, are what a sweep removes.

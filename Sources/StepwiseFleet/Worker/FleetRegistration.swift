@@ -70,13 +70,12 @@
     ) {
       let name = chain.hostedName
       self.init(name: name, version: version, retry: retry, limits: limits) { job in
-        let store = ClaimedChainStore(job, name: name)
         let run = chain.hosted(
           id: job.row.id,
-          in: store,
+          in: ClaimedChainStore(job: job, name: name),
           maxValueSize: 16 * 1_024 * 1_024,
           host: job.host,
-          now: { store.now }
+          now: { Date(timeIntervalSince1970: job.row.now) }
         )
         if job.row.isCancellationRequested { job.cancelRun(reason: try await job.cancellationReason()) }
         job.attach(run)
@@ -159,28 +158,12 @@
     }
   }
 
-  private final class ClaimedChainStore: ClaimedJobStore {
+  private struct ClaimedChainStore: ClaimedJobStore {
     let job: ClaimedJob
-    private let name: String
-    /// The server's time when the record was loaded.
-    private let origin = Lock((Date(), ContinuousClock.now))
-
-    init(_ job: ClaimedJob, name: String) {
-      self.job = job
-      self.name = name
-    }
-
-    /// The server's time, which ends waits.
-    var now: Date {
-      let (date, instant) = origin.withLock { $0 }
-      return date.addingTimeInterval(instant.duration(to: .now) / .seconds(1))
-    }
+    let name: String
 
     func load(_ id: String) async throws -> CheckpointRecord? {
       let rows = try await job.entries()
-      if let seconds = rows.first?.real(2) {
-        origin.withLock { $0 = (Date(timeIntervalSince1970: seconds), .now) }
-      }
       do {
         return try CheckpointRecord(
           hosted: id,

@@ -68,7 +68,7 @@
       do {
         let names = machine.claimable()?.count ?? 0 > 0 ? Array(registrations.keys) : []
         let time = configuration.leaseDuration / 12
-        let beat = try await fleet.beat(
+        let found = try await fleet.beat(
           worker,
           renewing: renewing,
           knowing: machine.known,
@@ -77,17 +77,18 @@
           parked: machine.parkedCount,
           within: time
         )
+        let isRenewed = found[.renewed] != nil
         state.withLock { state in
-          if renewing, beat.isRenewed { state.term?.renewed(configuration.leaseDuration, since: requested) }
-          if renewing, !beat.isRenewed { state.term?.refused() }
+          if renewing, isRenewed { state.term?.renewed(configuration.leaseDuration, since: requested) }
+          if renewing, !isRenewed { state.term?.refused() }
+          state.machine.found(found[.unknown, default: []].map(\.fence))
         }
-        for id in beat.cancelled { cancel(id) }
-        for id in beat.signalled { fleet.hub.deliver(to: id) }
-        state.withLock { $0.machine.found(beat.unknown) }
-        if beat.hasToSweep { try await sweep() }
-        if beat.hasTicks { try await fleet.tick() }
-        if beat.hasJobs || !beat.unknown.isEmpty { attention.raise() }
-        return beat.isRenewed || !renewing
+        for job in found[.cancelled, default: []] { cancel(job.id) }
+        for job in found[.signalled, default: []] { fleet.hub.deliver(to: job.id) }
+        if found[.ends] != nil { try await sweep() }
+        if found[.ticks] != nil { try await fleet.tick() }
+        if found[.jobs] != nil || found[.unknown] != nil { attention.raise() }
+        return isRenewed || !renewing
       } catch {
         report(.heartbeatFailed(error), error)
         guard renewing else { return true }

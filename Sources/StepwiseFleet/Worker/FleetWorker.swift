@@ -240,43 +240,126 @@
       }
       for job in jobs { job.stopRun() }
       admit()
-      attention.raise()
-    }
-
-    func cancel(_ id: String) {
-      let job = state.withLock { state in state.machine.cancellationRequested(of: id).flatMap { state.jobs[$0] } }
-      if let job { requestCancellation(of: job) }
     }
 
     /// Cancels a job by request: a progression's stage with its token, a chain for good.
-    private func requestCancellation(of job: ClaimedJob) {
-      guard job.row.isChain else {
-        job.token.cancel(reason: "The fleet stops this job.")
-        return
-      }
+    func cancel(_ id: String) {
+      let job = state.withLock { state in state.machine.cancellationRequested(of: id).flatMap { state.jobs[$0] } }
+      guard let job else { return }
+      guard job.row.isChain else { return job.cancelStage() }
       _ = spawn { job.cancelRun(reason: try? await job.cancellationReason()) }
     }
 
     func cancel(_ fences: [Int64]) {
       let jobs = state.withLock { state in fences.compactMap { state.jobs[$0] } }
-      for job in jobs { job.token.cancel(reason: "The fleet stops this job.") }
+      for job in jobs { job.cancelStage() }
     }
 
     /// Lets other jobs run while the end of a job is stored.
     func freeSlot(of fence: Int64) {
       state.withLock { $0.machine.ending(fence) }
       admit()
-      attention.raise()
     }
 
-    func ended(_ fence: Int64) {
-      let job = state.withLock { state in
-        state.machine.ended(fence)
-        return state.jobs.removeValue(forKey: fence)
+    func ended(_ job: ClaimedJob) {
+      state.withLock { state in
+        state.machine.ended(job.row.fence)
+        state.jobs[job.row.fence] = nil
       }
-      job?.ended.settle(())
+      job.ended.settle(())
       admit()
-      attention.raise()
+    }
+  }
+
+  extension FleetWorker {
+    /// Runs a job and stores how the attempt ended; returns when the database knows, or the job is lost.
+    func execute(_ job: ClaimedJob) async {
+      var failure: (any Error)?
+      var end: Ending?
+      do {
+        guard let registration = registrations[job.row.name] else { throw FleetError.notFound(id: job.row.id) }
+        let current = FleetJob(fleet: fleet, id: job.row.id, claim: job)
+        let watch = registration.limits.isTimed ? spawn { await job.limitTime(registration.limits) } : nil
+        defer { watch?.cancel() }
+        end = try await FleetJob.$current.withValue(current) {
+          try await withCancellation(by: job.token) { try await registration.run(job) }
+        }
+      } catch {
+        failure = error
+      }
+      let interruption = state.withLock { $0.machine.interruption(of: job.row.fence) }
+      // A job that was enqueued at its last stage has a result that no save has recorded.
+      let ending = end ?? ending(job, failure, interruption)
+      if let ending, !job.isDone {
+        freeSlot(of: job.row.fence)
+        await store(ending, job)
+        if ending.state != .done {
+          onEvent(
+            .ended(
+              id: job.row.id,
+              progression: job.row.name,
+              state: ending.state,
+              attempt: job.attempt,
+              error: ending.error == nil ? nil : job.row.isChain ? failure : job.timeout ?? failure
+            )
+          )
+        }
+      }
+      ended(job)
+    }
+
+    /// Returns what to store for a job without a result; nil when the job is lost.
+    private func ending(
+      _ job: ClaimedJob,
+      _ failure: (any Error)?,
+      _ interruption: WorkerMachine.Interruption?
+    ) -> Ending? {
+      switch (failure, interruption) {
+      case (_, .loss), (is LostJob, _): return nil
+      // A chain that was cancelled has undos, which failed or are still missing.
+      case (_, .cancellation) where !job.row.isChain: return Ending(state: .cancelled)
+      case (let suspension as JobSuspension, _):
+        if let children = suspension.children { return Ending(state: .waiting, waitsFor: children, isUncounted: true) }
+        return Ending(state: .scheduled, waitsFor: suspension.signals, end: suspension.end, isUncounted: true)
+      case (nil, _), (_, .drain): return Ending(state: .queued, isUncounted: true)
+      case (let error?, _):
+        let failure = job.row.isChain ? error : job.timeout ?? error
+        let text = Ending.text(failure)
+        let isPermanent =
+          switch failure {
+          case JobTimeout.job, is FleetError, CheckpointError.unknownShape, CheckpointError.unencodable,
+            CheckpointError.ambiguousType, CheckpointError.foreignType:
+            true
+          default: false
+          }
+        guard !isPermanent, let delay = registrations[job.row.name]?.delay(after: failure, failures: job.attempt) else {
+          return Ending(state: .failed, error: text)
+        }
+        return Ending(state: delay > .zero ? .scheduled : .queued, delay: delay, error: text)
+      }
+    }
+
+    /// Stores an ending; while the server cannot be reached, tries again until the lease is over.
+    private func store(_ ending: Ending, _ job: ClaimedJob) async {
+      let attempt = EndedAttempt(claim: job.row.claim, ending: ending)
+      while state.withLock({ $0.machine.interruption(of: job.row.fence) != .loss }) {
+        do {
+          // A child may have ended before the wait for it was stored.
+          if try await store(attempt, with: ends), ending.state == .waiting { try await sweep() }
+          return
+        } catch is LostJob {
+          return
+        } catch {
+          try? await Task.sleep(for: .milliseconds(200))
+        }
+      }
+    }
+
+    /// Frees what dead workers held, and wakes parents.
+    func sweep() async throws {
+      let (freed, woken) = try await fleet.sweep(within: limit)
+      if freed + woken > 0 { attention.raise() }
+      if freed > 0 { onEvent(.freed(jobCount: freed)) }
     }
   }
 
@@ -290,7 +373,6 @@
       guard limits.running == nil, limits.runningPerKey == nil else { return false }
       guard state.withLock({ $0.machine.park(row.fence) }) else { return false }
       admit()
-      attention.raise()
       return true
     }
 
@@ -305,12 +387,13 @@
       if !hasSlot { await slot.valueIgnoringCancellation() }
     }
 
-    /// Assigns free slots to parked jobs whose waits are over.
+    /// Assigns free slots to parked jobs whose waits are over, and the others to jobs that are claimed.
     func admit() {
       let slots = state.withLock { state in
         state.machine.admitted().flatMap { state.wakers.removeValue(forKey: $0) ?? [] }
       }
       for slot in slots { slot.settle(()) }
+      attention.raise()
     }
   }
 #endif
