@@ -4,6 +4,12 @@
 #if Postgres
   public import Stepwise
 
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
   extension Fleet {
     /// Enqueues a progression at recurring times: once for each, however many workers run.
     ///
@@ -107,6 +113,106 @@
 
     private static func parse(_ cron: String, _ name: String) throws(FleetError) -> CronExpression {
       do { return try CronExpression(cron) } catch { throw .invalidSchedule(name: name, reason: error.reason) }
+    }
+  }
+
+  /// The times of day of a recurring schedule: five fields, as `crontab` has them, over wall-clock time without a zone.
+  struct CronExpression: Sendable, Equatable {
+    /// Why a text is no expression.
+    struct Failure: Error {
+      let reason: String
+    }
+
+    private let minutes: Set<Int>
+    private let hours: Set<Int>
+    private let days: Set<Int>
+    private let months: Set<Int>
+    private let weekdays: Set<Int>
+    /// If both the day of the month and the weekday are restricted, either is enough.
+    private let matchesEitherDay: Bool
+
+    init(_ text: String) throws(Failure) {
+      let fields = text.split(whereSeparator: \.isWhitespace).map { String($0).lowercased() }
+      guard fields.count == 5 else {
+        throw Failure(
+          reason: "a cron expression has 5 fields (minute hour day month weekday), and \"\(text)\" has \(fields.count)"
+        )
+      }
+      minutes = try Self.values(fields[0], 0...59, "minute")
+      hours = try Self.values(fields[1], 0...23, "hour")
+      days = try Self.values(fields[2], 1...31, "day")
+      let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+      self.months = try Self.values(fields[3], 1...12, "month", names: months)
+      let weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+      self.weekdays = Set(try Self.values(fields[4], 0...7, "weekday", names: weekdays, first: 0).map { $0 % 7 })
+      matchesEitherDay = !fields[2].hasPrefix("*") && !fields[4].hasPrefix("*")
+    }
+
+    /// Returns the first minute after a wall-clock time that matches, both in seconds as if the clock showed UTC.
+    ///
+    /// It is nil when there is none in 28 years, after which the calendar repeats.
+    func next(after seconds: Int64) -> Int64? {
+      let start = Int((Double(seconds) / 60).rounded(.down)) + 1
+      let firstDay = Int((Double(start) / 1_440).rounded(.down))
+      let times = hours.sorted().flatMap { hour in minutes.sorted().map { hour * 60 + $0 } }
+      for day in firstDay..<(firstDay + 28 * 366) where matches(day) {
+        if let time = times.first(where: { day * 1_440 + $0 >= start }) { return Int64(day * 1_440 + time) * 60 }
+      }
+      return nil
+    }
+
+    /// Whether the expression includes a day, which is a number of days since 1 January 1970.
+    private func matches(_ day: Int) -> Bool {
+      let date = Date(timeIntervalSince1970: Double(day) * 86_400)
+      let parts = Self.calendar.dateComponents([.month, .day, .weekday], from: date)
+      guard let month = parts.month, let day = parts.day, let weekday = parts.weekday else { return false }
+      let (isDay, isWeekday) = (days.contains(day), weekdays.contains(weekday - 1))
+      return months.contains(month) && (matchesEitherDay ? isDay || isWeekday : isDay && isWeekday)
+    }
+
+    private static let calendar = {
+      var calendar = Calendar(identifier: .gregorian)
+      calendar.timeZone = .gmt
+      return calendar
+    }()
+
+    private static func values(
+      _ field: String,
+      _ range: ClosedRange<Int>,
+      _ unit: String,
+      names: [String] = [],
+      first: Int = 1
+    ) throws(Failure) -> Set<Int> {
+      let failure = Failure(
+        reason:
+          "\"\(field)\" is no \(unit): use *, numbers from \(range.lowerBound) to \(range.upperBound), ranges, lists and steps"
+      )
+      func number(_ text: Substring) throws(Failure) -> Int {
+        if let index = names.firstIndex(of: String(text)) { return index + first }
+        guard let number = Int(text), range.contains(number) else { throw failure }
+        return number
+      }
+      var values: Set<Int> = []
+      for part in field.split(separator: ",", omittingEmptySubsequences: false) {
+        let pieces = part.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(pieces.count) else { throw failure }
+        var step = 1
+        if pieces.count == 2 {
+          guard let number = Int(pieces[1]), number >= 1 else { throw failure }
+          step = number
+        }
+        let bounds = pieces[0].split(separator: "-", omittingEmptySubsequences: false)
+        let (low, high): (Int, Int)
+        switch (pieces[0], bounds.count) {
+        case ("*", _): (low, high) = (range.lowerBound, range.upperBound)
+        case (_, 1): (low, high) = (try number(bounds[0]), pieces.count == 2 ? range.upperBound : try number(bounds[0]))
+        case (_, 2): (low, high) = (try number(bounds[0]), try number(bounds[1]))
+        default: throw failure
+        }
+        guard low <= high else { throw failure }
+        values.formUnion(stride(from: low, through: high, by: step))
+      }
+      return values
     }
   }
 #endif
