@@ -107,25 +107,20 @@
 
     let fleet: Fleet
     let id: String
-    var version: Int64 = 0
+    /// That of the last stage which was read; nil after the end.
+    var version: Int64? = 0
     var read: ArraySlice<P> = []
-    var isOver = false
 
     func makeAsyncIterator() -> Self { self }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
-      if read.isEmpty, !isOver {
-        do {
-          let (stages, last) = try await fleet.stages(of: id, after: version, as: P.self)
-          (read, version) = (stages[...], last)
-        } catch {
-          isOver = true
-          throw error
-        }
+      if read.isEmpty, let version {
+        self.version = nil
+        let (stages, last) = try await fleet.stages(of: id, after: version, as: P.self)
+        (read, self.version) = (stages[...], last)
       }
       let stage = read.popFirst()
-      if stage == nil || stage?.result != nil { isOver = true }
-      if isOver { read = [] }
+      if stage == nil || stage?.result != nil { (read, version) = ([], nil) }
       return stage
     }
   }

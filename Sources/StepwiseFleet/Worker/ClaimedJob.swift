@@ -51,9 +51,9 @@
     let database: PostgresDatabase
     let hub: FleetHub
     let report: @Sendable (FleetEvent) -> Void
-    /// Both return false when the job is not the worker's any more.
-    let save: @Sendable (StageSave) async throws -> Bool
-    let append: @Sendable (EntrySave) async throws -> Bool
+    /// Both throw `LostJob` when the job is not the worker's any more.
+    let save: @Sendable (StageSave) async throws -> Void
+    let append: @Sendable (EntrySave) async throws -> Void
     /// Takes the slot of a job that waits; returns false for one that is to be stopped instead.
     let park: @Sendable (ClaimedRow) -> Bool
     /// Returns when the job has a slot again.
@@ -140,7 +140,7 @@
         signals: state.withLock { $0.received }
       )
       if isLast { surroundings.freeSlot(row) }
-      guard try await surroundings.save(save) else { throw LostJob() }
+      try await surroundings.save(save)
       state.withLock { state in
         (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], .now, isLast)
       }
@@ -206,7 +206,7 @@
         entry: entry,
         signals: DurableEvent.signals(in: entry).map { Int64($0) }
       )
-      guard try await surroundings.append(save) else { throw LostJob() }
+      try await surroundings.append(save)
       state.withLock { $0.attempt = 1 }
     }
 
@@ -273,16 +273,14 @@
 
   /// Ends an attempt at a stage, or stops a chain, until other jobs have ended, or a wait is over.
   struct JobSuspension: Error, CustomStringConvertible {
-    var children: [String]?
-    /// When the first wait ends, in seconds since 1970; infinite if only signals end them.
-    var end: Double?
-    var signals: [String] = []
+    let ending: Ending
 
-    init(children: [String]) { self.children = children }
+    init(children: [String]) { ending = Ending(state: .waiting, waitsFor: children, isUncounted: true) }
 
     init(_ waits: [DurableWait]) {
-      end = waits.compactMap(\.end).min().map { Double($0) / 1_000 } ?? .infinity
-      signals = waits.compactMap(\.signal)
+      // Only signals end waits without an end.
+      let end = waits.compactMap(\.end).min().map { Double($0) / 1_000 } ?? .infinity
+      ending = Ending(state: .scheduled, waitsFor: waits.compactMap(\.signal), end: end, isUncounted: true)
     }
 
     var description: String { "The job waits; do not catch this error." }

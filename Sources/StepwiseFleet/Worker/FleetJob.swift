@@ -144,30 +144,19 @@
       let deadline = end.map { ContinuousClock.now + $0.rest }
       let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signal: signal)]
       guard claim.park(waits) else { throw JobSuspension(waits) }
-      let result: Result<Value?, any Error>
-      do {
-        result = .success(try await parked(until: deadline, waits, take))
-      } catch {
-        result = .failure(error)
+      let news = claim.surroundings.hub.news(of: id)
+      let result = await Result.of { () async throws -> Value? in
+        while true {
+          if let value = try await take() { return value }
+          let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
+          if rest <= .zero { return nil }
+          await news(min(rest, .seconds(3_600)))
+          try Task.checkCancellation()
+          if claim.isStopping { throw JobSuspension(waits) }
+        }
       }
       await claim.unpark()
       return try result.get()
-    }
-
-    private func parked<Value: Sendable>(
-      until deadline: ContinuousClock.Instant?,
-      _ waits: [DurableWait],
-      _ take: () async throws -> Value?
-    ) async throws -> Value? {
-      let news = claim.surroundings.hub.news(of: id)
-      while true {
-        if let value = try await take() { return value }
-        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
-        if rest <= .zero { return nil }
-        await news(min(rest, .seconds(3_600)))
-        try Task.checkCancellation()
-        if claim.isStopping { throw JobSuspension(waits) }
-      }
     }
   }
 

@@ -97,9 +97,9 @@
     /// While the lease lasts, a server that cannot be reached, or that has no space, is waited for. If the server refuses
     /// the write for a reason that stays, the worker drains, and returns the job to the queue at the end.
     ///
-    /// - Returns: Whether it is stored; false when the job is not this worker's any more.
-    func store<Write: FencedWrite>(_ write: Write, with batcher: Batcher<Write, Bool>) async throws -> Bool {
-      try await batcher.add(write) { [self] writes in
+    /// - Throws: `LostJob` when the job is not this worker's any more.
+    func store<Write: FencedWrite>(_ write: Write, with batcher: Batcher<Write, Bool>) async throws {
+      let isStored = try await batcher.add(write) { [self] writes in
         while true {
           do {
             return try await fleet.store(writes, within: limit)
@@ -111,6 +111,7 @@
           }
         }
       }
+      if !isStored { throw LostJob() }
     }
 
     /// Reports an event; a permanent error begins the drain.
@@ -190,24 +191,24 @@
       isAnswered = true
       let claims = rows.map { (fence: $0.fence, id: $0.id, isCancellationRequested: $0.isCancellationRequested) }
       let time = now - requested
-      let (claimed, jobs, earlier) = state.withLock { state -> (WorkerMachine.Claimed, [ClaimedJob], [ClaimedJob]) in
+      let (jobs, earlier) = state.withLock { state -> ([ClaimedJob]?, [ClaimedJob]) in
         let ids = Set(rows.map(\.id))
         let earlier = state.machine.endings.compactMap { state.jobs[$0] }.filter { ids.contains($0.row.id) }
-        let claimed = state.machine.claimed(claims, by: worker)
-        for row in rows where claimed.start.contains(row.fence) {
-          state.jobs[row.fence] = ClaimedJob(row, in: surroundings)
-        }
-        return (claimed, claimed.start.compactMap { state.jobs[$0] }, earlier)
+        guard let fences = state.machine.claimed(claims, by: worker) else { return (nil, []) }
+        let jobs = rows.filter { fences.contains($0.fence) }.map { ClaimedJob($0, in: surroundings) }
+        for job in jobs { state.jobs[job.row.fence] = job }
+        return (jobs, earlier)
       }
-      if claimed.isReissued {
+      guard let jobs else {
         // What this process knows of its jobs is of another time.
         try? await unregister()
         lose()
+        return []
       }
       // The end of the attempt before a retry is reported first.
       for job in earlier { await job.ended.valueIgnoringCancellation() }
       if !jobs.isEmpty { onEvent(.claimed(ids: jobs.map(\.row.id), within: time)) }
-      for job in jobs where claimed.cancel.contains(job.row.fence) && !job.row.isChain { job.token.cancel() }
+      for job in jobs where job.row.isCancellationRequested && !job.row.isChain { job.token.cancel() }
       return jobs
     }
 
@@ -318,9 +319,7 @@
       case (_, .loss), (is LostJob, _): return nil
       // A chain that was cancelled has undos, which failed or are still missing.
       case (_, .cancellation) where !job.row.isChain: return Ending(state: .cancelled)
-      case (let suspension as JobSuspension, _):
-        if let children = suspension.children { return Ending(state: .waiting, waitsFor: children, isUncounted: true) }
-        return Ending(state: .scheduled, waitsFor: suspension.signals, end: suspension.end, isUncounted: true)
+      case (let suspension as JobSuspension, _): return suspension.ending
       case (nil, _), (_, .drain): return Ending(state: .queued, isUncounted: true)
       case (let error?, _):
         let failure = job.row.isChain ? error : job.timeout ?? error
@@ -344,8 +343,9 @@
       let attempt = EndedAttempt(claim: job.row.claim, ending: ending)
       while state.withLock({ $0.machine.interruption(of: job.row.fence) != .loss }) {
         do {
+          try await store(attempt, with: ends)
           // A child may have ended before the wait for it was stored.
-          if try await store(attempt, with: ends), ending.state == .waiting { try await sweep() }
+          if ending.state == .waiting { try await sweep() }
           return
         } catch is LostJob {
           return

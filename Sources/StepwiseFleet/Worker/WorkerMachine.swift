@@ -17,17 +17,6 @@
       case drain
     }
 
-    /// What a claim leads to.
-    struct Claimed: Equatable {
-      /// The fencing numbers of the jobs to start.
-      var start: [Int64] = []
-      /// Those among them whose cancellation was requested before.
-      var cancel: [Int64] = []
-      /// Whether a number was issued twice, and no job is to start: the database was restored, or lost its last
-      /// transactions.
-      var isReissued = false
-    }
-
     private struct Running: Sendable {
       let id: String
       var interruption: Interruption?
@@ -128,19 +117,19 @@
     mutating func found(_ fences: [Int64]) { if fences.contains(where: { running[$0] == nil }) { isUncertain = true } }
 
     /// A claim under a registration was answered; jobs of a registration that has been lost since are not begun.
+    ///
+    /// Returns the fencing numbers of the jobs to start; nil when a number was issued twice, because the database was
+    /// restored, or lost its last transactions.
     mutating func claimed(
       _ jobs: [(fence: Int64, id: String, isCancellationRequested: Bool)],
       by worker: Int64
-    ) -> Claimed {
-      var claimed = Claimed()
-      guard worker == self.worker else { return claimed }
-      claimed.isReissued = jobs.contains { running[$0.fence] != nil }
-      for job in jobs where !claimed.isReissued {
+    ) -> Set<Int64>? {
+      guard worker == self.worker else { return [] }
+      guard !jobs.contains(where: { running[$0.fence] != nil }) else { return nil }
+      for job in jobs {
         running[job.fence] = Running(id: job.id, interruption: job.isCancellationRequested ? .cancellation : nil)
-        claimed.start.append(job.fence)
-        if job.isCancellationRequested { claimed.cancel.append(job.fence) }
       }
-      return claimed
+      return Set(jobs.map(\.fence))
     }
 
     /// The cancellation of a job was requested; returns its fencing number if it is to be cancelled here.

@@ -76,7 +76,7 @@
           // PostgreSQL stores no NUL in a text.
           let stage = job.id == "13" ? "a\0b" : "{}"
           let save = job.save(stage, version: 2)
-          group.addTask { (try? await saver.store(save, with: saver.saves)) == true ? job.id : nil }
+          group.addTask { (try? await saver.store(save, with: saver.saves)) != nil ? job.id : nil }
         }
         _ = try await blocker.run("COMMIT", [], within: .seconds(30))
         return try await group.reduce(into: [String]()) { ids, id in if let id { ids.append(id) } }.sorted()

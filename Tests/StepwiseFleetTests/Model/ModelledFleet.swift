@@ -151,7 +151,7 @@
           claimed.map { (fence: $0.fence, id: $0.id, isCancellationRequested: $0.isCancellationRequested) },
           by: worker
         )
-        for job in claimed where started.start.contains(job.fence) {
+        for job in claimed where started?.contains(job.fence) == true {
           nodes[node].runs[job.fence] = Run(id: job.id, version: database.jobs[job.id]?.version ?? 0)
         }
       case .save(let id, let fence, let version, let isLast):
