@@ -195,8 +195,24 @@
       surroundings.hub.deliver(to: row.id)
     }
 
-    func entries() async throws -> [PostgresRow] {
-      try await database.run("SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1", [.text(row.id)])
+    static let location = "the fleet's table of jobs"
+
+    /// Returns the record of a chain's run.
+    func chainRecord(name: String) async throws -> CheckpointRecord {
+      let entries = "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1"
+      let rows = try await database.run(entries, [.text(row.id)])
+      do {
+        return try CheckpointRecord(
+          hosted: row.id,
+          name: name,
+          start: row.first,
+          version: row.firstShape,
+          recordVersion: UInt64(rows.last?.integer(0) ?? 1),
+          entries: rows.compactMap { $0.bytes(1) }
+        )
+      } catch {
+        throw CheckpointError.damaged(id: row.id, location: Self.location, reason: error.reason)
+      }
     }
 
     func append(_ entry: [UInt8], number: Int64) async throws {

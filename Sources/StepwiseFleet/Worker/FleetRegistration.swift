@@ -54,7 +54,7 @@
           first: isPresent ? Array(row.first.utf8) : try coder.encode(first),
           stage: isPresent ? Array(stage.utf8) : try coder.encode(coder.decode(stage, shape: row.shape, of: row.id))
         )
-        for try await stage in first.stages(id: row.id, in: ClaimedProgressionStore(job: job, record: record)) {
+        for try await stage in first.stages(id: row.id, in: ClaimedJobStore(job: job, record: record)) {
           if stage.result != nil { return Ending(state: .done) }
           if job.isStopping { break }
         }
@@ -72,7 +72,7 @@
       self.init(name: name, version: version, retry: retry, limits: limits) { job in
         let run = chain.hosted(
           id: job.row.id,
-          in: ClaimedChainStore(job: job, name: name),
+          in: ClaimedJobStore(job: job, record: try await job.chainRecord(name: name)),
           maxValueSize: 16 * 1_024 * 1_024,
           host: job.host,
           now: { Date(timeIntervalSince1970: job.row.now) }
@@ -109,11 +109,10 @@
   }
 
   /// What a claimed job is to its run: a store with one record, whose lease is the worker's.
-  private protocol ClaimedJobStore: CheckpointStore {
-    var job: ClaimedJob { get }
-  }
+  private struct ClaimedJobStore: LastStageStore {
+    let job: ClaimedJob
+    let record: CheckpointRecord
 
-  extension ClaimedJobStore {
     func acquire(_ id: String) async throws -> CheckpointLease {
       CheckpointLease(id: id, fence: UInt64(bitPattern: job.row.fence))
     }
@@ -124,6 +123,24 @@
 
     func releaseWithoutWaiting(_ lease: CheckpointLease) {}
 
+    func load(_ id: String) async throws -> CheckpointRecord? { record }
+
+    /// Saves a stage of a progression, or replaces the entries of a chain's run that continues; those of one that has ended
+    /// are removed with the end of the job.
+    func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
+      guard job.row.isChain else { return try await job.save(record, isLast: false) }
+      if let events = try? DurableEvent.events(in: record.hostedEntry), DurableLog(events).isEnded { return }
+      try await job.replace(with: record.hostedEntry, number: Int64(record.version))
+    }
+
+    func saveLast(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
+      try await job.save(record, isLast: true)
+    }
+
+    func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
+      try await job.append(entry, number: Int64(version) + 1)
+    }
+
     func remove(_ id: String) async throws {
       throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
     }
@@ -132,60 +149,6 @@
       CheckpointPage(ids: [], hasMore: false)
     }
 
-    func location(of id: String) -> String { "the fleet's table of jobs" }
-  }
-
-  private struct ClaimedProgressionStore: ClaimedJobStore, LastStageStore {
-    let job: ClaimedJob
-    let record: CheckpointRecord
-
-    func load(_ id: String) async throws -> CheckpointRecord? { record }
-
-    func save(
-      _ record: CheckpointRecord,
-      ifVersionIs version: UInt64?,
-      under lease: CheckpointLease
-    ) async throws {
-      try await job.save(record, isLast: false)
-    }
-
-    func saveLast(
-      _ record: CheckpointRecord,
-      ifVersionIs version: UInt64?,
-      under lease: CheckpointLease
-    ) async throws {
-      try await job.save(record, isLast: true)
-    }
-  }
-
-  private struct ClaimedChainStore: ClaimedJobStore {
-    let job: ClaimedJob
-    let name: String
-
-    func load(_ id: String) async throws -> CheckpointRecord? {
-      let rows = try await job.entries()
-      do {
-        return try CheckpointRecord(
-          hosted: id,
-          name: name,
-          start: job.row.first,
-          version: job.row.firstShape,
-          recordVersion: UInt64(rows.last?.integer(0) ?? 1),
-          entries: rows.compactMap { $0.bytes(1) }
-        )
-      } catch {
-        throw CheckpointError.damaged(id: id, location: location(of: id), reason: error.reason)
-      }
-    }
-
-    func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
-      try await job.append(entry, number: Int64(version) + 1)
-    }
-
-    /// Replaces the entries of a run that continues; those of one that has ended are removed with the end of the job.
-    func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
-      if let events = try? DurableEvent.events(in: record.hostedEntry), DurableLog(events).isEnded { return }
-      try await job.replace(with: record.hostedEntry, number: Int64(record.version))
-    }
+    func location(of id: String) -> String { ClaimedJob.location }
   }
 #endif

@@ -141,4 +141,151 @@
       }
     }
   }
+
+  /// What a worker says to the database: each operation is one statement, and may be repeated.
+  extension Fleet {
+    private var lease: PostgresValue { .real(configuration.leaseDuration / .seconds(1)) }
+
+    /// Begins a lease and returns the worker's number.
+    ///
+    /// The number is random: a database that was restored, or that lost its last transactions, would issue the numbers of
+    /// a sequence again, to workers that then write over each other.
+    func registerWorker(knowing names: [String] = [], within limit: Duration) async throws -> Int64 {
+      let worker = Int64.random(in: 1 ... .max)
+      try await database.run(
+        """
+        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots)
+        VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5)
+        ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until
+        """,
+        [
+          .text(configuration.workerName), lease, .integer(worker), .texts(names), .integer(Int64(configuration.slots)),
+        ],
+        within: limit
+      )
+      return worker
+    }
+
+    /// What a heartbeat finds that no notification reported.
+    enum Finding: String {
+      /// The lease was renewed.
+      case renewed
+      /// Cancellation was requested of a job of the worker.
+      case cancelled
+      /// The signal has come that a job of the worker waits for.
+      case signalled
+      /// The worker does not know a fencing number, as the answer to its claim was lost.
+      case unknown
+      /// There may be jobs to claim.
+      case jobs
+      /// Workers have died, or children have ended.
+      case ends
+      /// Schedules are due.
+      case ticks
+    }
+
+    /// Renews the lease if requested; returns what it finds, with the ids of jobs and their fencing numbers.
+    ///
+    /// The names are those of which the worker could start a job.
+    func beat(
+      _ worker: Int64,
+      renewing: Bool,
+      knowing known: [Int64] = [],
+      of names: [String] = [],
+      awaiting signals: [(id: String, name: String)] = [],
+      parked: Int = 0,
+      within limit: Duration
+    ) async throws -> [Finding?: [(id: String, fence: Int64)]] {
+      let rows = try await database.run(
+        """
+        WITH renewed AS (
+          UPDATE @.workers SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', slots = $8
+          WHERE id = $1 AND $3::bigint = 1 AND lease_until >= clock_timestamp() RETURNING id
+        )
+        SELECT CASE WHEN fence = ANY ($4) THEN 'cancelled' ELSE 'unknown' END, id, fence FROM @.jobs
+        WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence NOT IN (SELECT unnest($4)))
+        UNION ALL (SELECT 'ends', NULL, NULL FROM @.waits WHERE state = 1 LIMIT 1)
+        UNION ALL (SELECT 'ends', NULL, NULL FROM @.workers WHERE lease_until < clock_timestamp() LIMIT 1)
+        UNION ALL (SELECT 'ticks', NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
+        UNION ALL (
+          SELECT 'jobs', NULL, NULL FROM unnest($5::text[]) AS u(name)
+            LEFT JOIN @.marks k ON k.name = u.name AND k.until > clock_timestamp(),
+            LATERAL (
+              SELECT FROM @.jobs b WHERE b.state = 'queued' AND b.name = u.name
+                AND (~ b.priority, b.run_at, b.seq)
+                  >= (coalesce(k.rank, -9223372036854775808), coalesce(k.run_at, '-infinity'), coalesce(k.seq, 0))
+              LIMIT 1
+            ) AS q
+          WHERE NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = u.name) LIMIT 1
+        )
+        UNION ALL (
+          SELECT 'jobs', NULL, NULL FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp() AND $5 <> '{}' LIMIT 1
+        )
+        UNION ALL SELECT 'renewed', NULL, NULL FROM renewed
+        UNION ALL SELECT 'signalled', w.id, NULL FROM unnest($6::text[], $7::text[]) AS w(id, name)
+          WHERE EXISTS (SELECT FROM @.signals s WHERE s.job = w.id AND s.name = w.name AND NOT s.is_taken)
+        """,
+        [
+          .integer(worker), lease, .integer(renewing ? 1 : 0), .integers(known), .texts(names),
+          .texts(signals.map(\.id)), .texts(signals.map(\.name)),
+          // Jobs that wait here are running jobs to the database, and take no slot.
+          .integer(Int64(configuration.slots + parked)),
+        ],
+        within: limit
+      )
+      return Dictionary(grouping: rows) { Finding(rawValue: $0.text(0) ?? "") }
+        .mapValues { rows in rows.map { ($0.text(1) ?? "", $0.integer(2) ?? 0) } }
+    }
+
+    /// Ends a lease; jobs that run under it, and its row, are what a sweep removes.
+    func endLease(of worker: Int64, within limit: Duration) async throws {
+      let end = "UPDATE @.workers SET lease_until = '-infinity' WHERE id = $1"
+      try await database.run(end, [.integer(worker)], within: limit)
+      _ = try await sweep(within: limit)
+    }
+
+    /// Claims jobs; if the known fencing numbers are passed, after all others of the worker have returned to the queue.
+    func claim(
+      _ count: Int,
+      as worker: Int64,
+      knowing known: [Int64]?,
+      of types: [FleetRegistration],
+      within limit: Duration
+    ) async throws -> [ClaimedRow] {
+      try await database.run(
+        "SELECT * FROM @.claim($1, $2, $3, $4, $5, $6)",
+        [
+          .integer(worker), .integers(known), .texts(types.map(\.name)),
+          .integers(types.map { Int64($0.version) }),
+          .integers(types.map { Int64($0.retry.maxAttempts) }), .integer(Int64(count)),
+        ],
+        within: limit,
+        attempts: 1
+      ).map { ClaimedRow($0, worker: worker) }
+    }
+
+    /// Frees what dead workers held and wakes parents whose children have ended; returns how many jobs that were.
+    func sweep(within limit: Duration) async throws -> (freed: Int, woken: Int) {
+      let row = try await database.run("SELECT o_freed, o_woken FROM @.free()", within: limit).first
+      return (Int(row?.integer(0) ?? 0), Int(row?.integer(1) ?? 0))
+    }
+
+    /// Writes in one statement, and returns which writes are stored: those of jobs that their workers still have.
+    func store<Write: FencedWrite>(_ writes: [Write], within limit: Duration) async throws -> [Bool] {
+      let sorted = writes.sorted { $0.claim.id < $1.claim.id }
+      let claims = sorted.map(\.claim)
+      let rows = try await database.run(
+        Write.call,
+        [.texts(claims.map(\.id)), .integers(claims.map(\.fence)), .integers(claims.map(\.worker))]
+          + Write.parameters(sorted),
+        within: limit
+      )
+      database.notify(rows.compactMap { $0.text(1) })
+      for (name, jobs) in Dictionary(grouping: rows.compactMap { $0.text(2) }, by: \.self) {
+        _ = spawn { await self.announce(name, jobs.count) }
+      }
+      let stored = Set(rows.compactMap { $0.integer(0) })
+      return writes.map { stored.contains($0.claim.fence) }
+    }
+  }
 #endif

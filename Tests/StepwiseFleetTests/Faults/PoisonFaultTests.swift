@@ -109,7 +109,7 @@
       #expect(try await pool.run(settings).first?.text(0) == nil)
       let name = "fleet \(Int.random(in: 0 ... .max))"
       await #expect(throws: PostgresError.self) {
-        _ = try await pool.once("SELECT pg_sleep(600), '\(name)'", [], within: .milliseconds(300))
+        try await pool.run("SELECT pg_sleep(600), '\(name)'", within: .milliseconds(300), attempts: 1)
       }
       try await waitUntil("the statement is cancelled") {
         let active =
