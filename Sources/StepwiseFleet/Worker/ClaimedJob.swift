@@ -48,7 +48,8 @@
 
   /// What a worker does for its jobs; it refers to the worker, of which jobs and registrations know nothing else.
   struct JobSurroundings: Sendable {
-    let database: PostgresDatabase
+    /// Runs a statement that may be repeated.
+    let run: @Sendable (_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow]
     let hub: FleetHub
     let report: @Sendable (FleetEvent) -> Void
     /// Both throw `LostJob` when the job is not the worker's any more.
@@ -96,8 +97,6 @@
       (self.row, self.surroundings) = (row, surroundings)
       state = Lock(State(attempt: row.attempt))
     }
-
-    var database: PostgresDatabase { surroundings.database }
 
     /// A Boolean value that indicates whether the job stops after its present stage.
     var isStopping: Bool { surroundings.isStopping(row) }
@@ -175,7 +174,7 @@
     func detach() { state.withLock { $0.run = nil } }
 
     func cancellationReason() async throws -> String? {
-      try await database.run("SELECT cancel_reason FROM @.jobs WHERE id = $1", [.text(row.id)]).first?.text(0)
+      try await surroundings.run("SELECT cancel_reason FROM @.jobs WHERE id = $1", [.text(row.id)]).first?.text(0)
     }
 
     func cancelStage() { token.cancel(reason: "The fleet stops this job.") }
@@ -200,7 +199,7 @@
     /// Returns the record of a chain's run.
     func chainRecord(name: String) async throws -> CheckpointRecord {
       let entries = "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1"
-      let rows = try await database.run(entries, [.text(row.id)])
+      let rows = try await surroundings.run(entries, [.text(row.id)])
       do {
         return try CheckpointRecord(
           hosted: row.id,
@@ -227,7 +226,7 @@
     }
 
     func replace(with entry: [UInt8], number: Int64) async throws {
-      let rows = try await database.run(
+      let rows = try await surroundings.run(
         """
         WITH held AS (
           SELECT id FROM @.jobs WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') FOR NO KEY UPDATE
@@ -277,7 +276,7 @@
     }
 
     func signals(_ name: String, limit: Int, except taken: [Int64]) async throws -> [(number: Int, value: [UInt8])] {
-      try await database.run(
+      try await surroundings.run(
         """
         SELECT number, value FROM @.signals
         WHERE job = $1 AND name = $2 AND NOT is_taken AND number <> ALL ($3) ORDER BY number LIMIT $4

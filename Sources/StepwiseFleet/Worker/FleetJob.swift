@@ -163,7 +163,7 @@
   extension ClaimedJob {
     /// Returns when a wait of the present stage ends, which is stored at its first call.
     func end(of duration: Duration, _ name: String) async throws -> (seconds: Double, rest: Duration) {
-      let rows = try await database.run(
+      let rows = try await surroundings.run(
         """
         UPDATE @.jobs SET deadlines =
           CASE WHEN deadlines ->> 'stage' = version::text THEN deadlines ELSE jsonb_build_object('stage', version) END

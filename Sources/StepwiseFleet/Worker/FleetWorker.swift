@@ -94,24 +94,30 @@
 
     /// Writes of a job, also when the Task is cancelled: the work is done.
     ///
-    /// While the lease lasts, a server that cannot be reached, or that has no space, is waited for. If the server refuses
-    /// the write for a reason that stays, the worker drains, and returns the job to the queue at the end.
+    /// If the server refuses the write for a reason that stays, the worker drains, and returns the job to the queue at the end.
     ///
     /// - Throws: `LostJob` when the job is not this worker's any more.
     func store<Write: FencedWrite>(_ write: Write, with batcher: Batcher<Write, Bool>) async throws {
       let isStored = try await batcher.add(write) { [self] writes in
-        while true {
-          do {
-            return try await fleet.store(writes, within: limit)
-          } catch let error as PostgresError where error.isTemporary && state.withLock({ $0.term != nil }) {
-            try await Task.sleep(for: .milliseconds(200))
-          } catch let error as PostgresError where error.isPermanent {
-            report(.heartbeatFailed(error), error)
-            throw LostJob()
-          }
+        do {
+          return try await whileLeased { try await fleet.store(writes, within: limit) }
+        } catch let error as PostgresError where error.isPermanent {
+          report(.heartbeatFailed(error), error)
+          throw LostJob()
         }
       }
       if !isStored { throw LostJob() }
+    }
+
+    /// Runs a statement for a job; while the lease lasts, a server that cannot be reached, or has no space, is waited for.
+    private func whileLeased<Value>(_ statement: () async throws -> Value) async throws -> Value {
+      while true {
+        do {
+          return try await statement()
+        } catch let error as PostgresError where error.isTemporary && state.withLock({ $0.term != nil }) {
+          try await Task.sleep(for: .milliseconds(200))
+        }
+      }
     }
 
     /// Reports an event; a permanent error begins the drain.
@@ -169,7 +175,7 @@
     /// The worker has its jobs until they have ended.
     private var surroundings: JobSurroundings {
       JobSurroundings(
-        database: fleet.database,
+        run: { sql, parameters in try await self.whileLeased { try await self.fleet.database.run(sql, parameters) } },
         hub: fleet.hub,
         report: onEvent,
         save: { try await self.store($0, with: self.saves) },

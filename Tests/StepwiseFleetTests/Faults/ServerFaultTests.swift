@@ -90,6 +90,26 @@
       #expect((ledger.repeats + journal.all.count - 1_500 == 0) == isSynchronous)
     }
 
+    @Test
+    func `A wait for a signal outlasts a server that cannot be reached`() async throws {
+      let postgres = try await TestServer()
+      let fleet = test.fleet(server: postgres.connectionString)
+      let order = Chain("order") { (_: Int) in try await step("approval", waitFor: Int.self) }
+      fleet.register(order)
+      try await fleet.enqueue(order, 1, id: "order-7")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await waitUntil("the order waits") { fleet.hub.calls.withLock { $0["order-7"]?.count == 1 } }
+        try await postgres.end(with: SIGKILL)
+        try await waitUntil("the server is gone") { (try? await fleet.status(of: "order-7")) == nil }
+        fleet.hub.deliver(to: "order-7")
+        // The order looks for its signal as long as this looks for the order.
+        await #expect(throws: PostgresError.self) { try await fleet.status(of: "order-7") }
+        try await postgres.start()
+        try await fleet.send(7, to: "order-7", signal: "approval")
+        #expect(try await fleet.result(of: "order-7", as: order) == 7)
+      }
+    }
+
     @Test(arguments: [false, true]
     )
     func `No stage is repeated when connections are cut or hang`(areHalfOpen: Bool) async throws {
