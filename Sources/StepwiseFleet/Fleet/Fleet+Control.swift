@@ -110,12 +110,8 @@
       let rows = try await database.run(
         """
         WITH origin AS (
-          SELECT j.name, j.key, j.priority, j.keeps_stages, s.shape, s.stage FROM @.jobs j, LATERAL (
-            SELECT shape, stage FROM @.stages WHERE id = $1 AND version = $2
-            UNION SELECT j.shape, coalesce(j.stage, j.first) WHERE j.version = $2
-            UNION SELECT j.first_shape, j.first WHERE $2 = 1
-          ) AS s
-          WHERE j.id = $1 AND NOT starts_with(j.name, 'chain ') LIMIT 1
+          SELECT j.name, j.key, j.priority, j.keeps_stages, s.shape, s.stage FROM @.jobs j JOIN @.passed s ON s.id = j.id
+          WHERE j.id = $1 AND s.version = $2 AND NOT starts_with(j.name, 'chain ') LIMIT 1
         ), added AS (
           INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
           SELECT $3, name, key, priority, 'queued', clock_timestamp(), keeps_stages, shape, stage, shape FROM origin

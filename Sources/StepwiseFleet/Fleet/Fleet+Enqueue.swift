@@ -61,6 +61,72 @@
       for slice in slices(progressions) { try await execute(statement(for: FleetBatch(slice), options)) }
     }
 
+    /// Enqueues a run of a chain, unless the fleet has a job with the id.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain; only its name is stored.
+    ///   - input: The first step's input.
+    ///   - id: The name of this piece of work: 1 to 200 bytes of UTF-8 without NUL.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    ///   - options: Priority, key and time.
+    /// - Returns: A Boolean value that indicates whether the id was free.
+    /// - Throws: ``FleetError`` when the id or the input cannot be stored; ``PostgresError``.
+    @discardableResult
+    @concurrent public func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
+      _ chain: Chain<Input, Output>,
+      _ input: Input,
+      id: String,
+      version: Int = 0,
+      options: FleetOptions = FleetOptions()
+    ) async throws -> Bool {
+      try await enqueueOne(FleetBatch(chain, version, [(id: id, input: input)]), options: options)
+    }
+
+    /// Enqueues many runs of a chain, except those whose ids the fleet has.
+    ///
+    /// At most 5,000 are one statement, which enqueues all of them or none.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain; only its name is stored.
+    ///   - inputs: The ids and the first step's inputs.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    ///   - options: Priority, key and time of all of them.
+    /// - Returns: The number of runs that were added.
+    /// - Throws: ``FleetError`` when an id or an input cannot be stored; ``PostgresError``.
+    @discardableResult
+    @concurrent public func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
+      _ chain: Chain<Input, Output>,
+      _ inputs: [(id: String, input: Input)],
+      version: Int = 0,
+      options: FleetOptions = FleetOptions()
+    ) async throws -> Int {
+      var count = 0
+      for slice in slices(inputs) { count += try await enqueue(FleetBatch(chain, version, slice), options: options) }
+      return count
+    }
+
+    /// Enqueues runs of a chain in a transaction of the caller's, except those whose ids the fleet has.
+    ///
+    /// The runs exist once that transaction commits. The tables must exist: any other operation creates them.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain; only its name is stored.
+    ///   - inputs: The ids and the first step's inputs.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    ///   - options: Priority, key and time of all of them.
+    ///   - execute: Runs a statement in the transaction, with its parameters bound as text; once for each 5,000 runs.
+    /// - Throws: ``FleetError`` when an id or an input cannot be stored; what the closure throws.
+    public nonisolated(nonsending) func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
+      _ chain: Chain<Input, Output>,
+      _ inputs: [(id: String, input: Input)],
+      version: Int = 0,
+      options: FleetOptions = FleetOptions(),
+      through execute: (FleetStatement) async throws -> Void
+    ) async throws {
+      try database.schema.check()
+      for slice in slices(inputs) { try await execute(statement(for: FleetBatch(chain, version, slice), options)) }
+    }
+
     func enqueue<P: Progression & Codable>(
       _ progressions: [(id: String, progression: P)],
       options: FleetOptions,
@@ -168,14 +234,6 @@
               AND NOT (jobs.state = 'failed' AND jobs.stage IS NULL AND starts_with(jobs.name, 'chain '))
           """
         }
-      let removals =
-        replacing == .nothing
-        ? ""
-        : """
-        , stages_gone AS (DELETE FROM @.stages USING added WHERE stages.id = added.id),
-        entries_gone AS (DELETE FROM @.entries USING added WHERE entries.job = added.id),
-        signals_gone AS (DELETE FROM @.signals USING added WHERE signals.job = added.id)
-        """
       return """
         WITH due AS (
           SELECT CASE WHEN $8::bigint = 1 THEN to_timestamp($7::float8)
@@ -198,7 +256,7 @@
           UPDATE @.marks m SET until = '-infinity' FROM due
           WHERE m.name = $3 AND m.until > clock_timestamp() AND due.run_at <= clock_timestamp()
             AND (~ $5::bigint, due.run_at) < (m.rank, m.run_at)
-        )\(removals), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
+        ), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
         \(columns.map { "SELECT \($0) FROM added" } ?? result)
         """
     }
@@ -261,5 +319,57 @@
 
     /// The parameters in PostgreSQL's text format, to be bound in this order; nil for NULL.
     public let parameters: [String?]
+  }
+
+  /// Sets when a job starts, before which others, and which of its stages are stored.
+  public struct FleetOptions: Hashable, Sendable {
+    /// When the job may start.
+    public enum Start: Hashable, Sendable {
+      /// As soon as a worker has a free slot.
+      case now
+      /// After a delay from now on, by the database's clock.
+      case after(Duration)
+      /// At a time, in seconds since 1970 by the database's clock.
+      case at(secondsSince1970: Double)
+    }
+
+    /// Which jobs a new one with the same id replaces.
+    public enum Replacement: Hashable, Sendable {
+      /// None: an id that the fleet has is not enqueued again.
+      case nothing
+      /// A job that has ended, with its stages: an id is unique only while its job is pending.
+      ///
+      /// A chain that is dead-lettered has not ended, because it may have to be undone.
+      case finished
+    }
+
+    /// The priority: jobs with a higher number start first.
+    public var priority: Int
+    /// What jobs of the type that must not run at once have in common, such as a customer; see
+    /// ``FleetLimits/runningPerKey``.
+    public var key: String?
+    /// When the job may start.
+    public var start: Start
+    /// A Boolean value that indicates whether each stage is stored, not only the last: to stream all and to fork.
+    ///
+    /// The values that the steps of a chain store are kept after its end, for the timeline of `stepctl`.
+    public var keepsStages: Bool
+    /// Which jobs a new one with the same id replaces.
+    public var replacing: Replacement
+
+    /// Creates options; each parameter sets the property of its name.
+    public init(
+      priority: Int = 0,
+      key: String? = nil,
+      start: Start = .now,
+      keepsStages: Bool = true,
+      replacing: Replacement = .nothing
+    ) {
+      self.priority = priority
+      self.key = key
+      self.start = start
+      self.keepsStages = keepsStages
+      self.replacing = replacing
+    }
   }
 #endif

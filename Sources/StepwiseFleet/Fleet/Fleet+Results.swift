@@ -27,6 +27,37 @@
       return result
     }
 
+    /// Waits for the output of a chain, wherever it runs.
+    ///
+    /// Cancelling the calling Task ends the wait and not the run.
+    ///
+    /// - Parameters:
+    ///   - id: The id.
+    ///   - chain: The chain that was enqueued.
+    /// - Returns: The last step's output.
+    /// - Throws: The error of the step that failed the run, once its undos are complete: the same one if its type is
+    ///   `Codable`, otherwise a `StepFailure`. ``FleetError`` when the run was cancelled, is dead-lettered or does not
+    ///   exist; ``PostgresError``; `CancellationError`.
+    @concurrent public func result<Input: Codable & Sendable, Output: Codable & Sendable>(
+      of id: String,
+      as chain: Chain<Input, Output>
+    ) async throws -> Output {
+      let name = chain.hostedName
+      let (status, outcome) = try await end(of: id, name: name)
+      var failure: (any Error)?
+      do {
+        if let text = outcome.text(1) {
+          if status.state == .done { return try chain.hostedOutput(text) }
+          if status.state == .failed { failure = try StoredOutcome.error(text, of: name) }
+        }
+      } catch {
+        throw FleetError.unknownShape(id: id, reason: "its outcome cannot be read: \(error)")
+      }
+      if let failure { throw failure }
+      try check(status)
+      throw FleetError.notFound(id: id)
+    }
+
     /// Waits for the end of a job; returns its state, and a row of its last shape, its last stage and its first one.
     func end(of id: String, name: String) async throws -> (FleetStatus, PostgresRow) {
       try await observe(id, name) { status in
@@ -139,11 +170,8 @@
       return try await observe(id, coder.name) { status in
         let rows = try await database.run(
           """
-          SELECT version, shape, stage FROM (
-            SELECT version, shape, stage FROM @.stages WHERE id = $1 AND version > $2
-            UNION SELECT version, shape, coalesce(stage, first) FROM @.jobs WHERE id = $1 AND version > $2
-            UNION SELECT 1, first_shape, first FROM @.jobs WHERE id = $1 AND $2 < 1
-          ) AS s ORDER BY version LIMIT 100
+          SELECT DISTINCT ON (version) version, shape, stage FROM @.passed WHERE id = $1 AND version > $2
+          ORDER BY version LIMIT 100
           """,
           [.text(id), .integer(version)]
         )

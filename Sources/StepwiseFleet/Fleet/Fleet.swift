@@ -75,6 +75,30 @@
       let registration = FleetRegistration(type, retry: retry, limits: limits, isRetryable: isRetryable)
       registrations.withLock { $0[registration.name] = registration }
     }
+
+    /// Lets the workers of this process run a chain, under its name.
+    ///
+    /// A run on a fleet is a durable run: the value of each step is stored before the next step begins, and another
+    /// worker continues when one dies, with the undos as well. Give the chain a name, because workers find it by the
+    /// name. Register before ``work(until:onEvent:)``.
+    ///
+    /// A step that fails ends the run, and completed steps are undone; use `retry` in the chain for further attempts.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain.
+    ///   - version: The highest version of runs that this code knows; workers claim no run of a higher one.
+    ///   - retry: How often a run is continued after an undo that failed, changed code, or the death of its worker,
+    ///     without a further step having ended.
+    ///   - limits: How many runs of the chain run and start at once, over the whole fleet.
+    public func register<Input: Codable & Sendable, Output: Codable & Sendable>(
+      _ chain: Chain<Input, Output>,
+      version: Int = 0,
+      retry: RetryPolicy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1), cap: .seconds(600))),
+      limits: FleetLimits = .none
+    ) {
+      let registration = FleetRegistration(chain, version: version, retry: retry, limits: limits)
+      registrations.withLock { $0[registration.name] = registration }
+    }
   }
 
   /// Sets how many jobs a process of a fleet runs at once, how it connects, and how long its lease lasts.
@@ -131,5 +155,58 @@
       self.maxParked = max(0, maxParked)
       self.retention = retention
     }
+  }
+
+  /// Limits how many jobs of one progression type run at once, and start in a time, over the whole fleet; and how long a
+  /// job may run.
+  ///
+  /// The limits of numbers are in the database: the worker that registered the type last determines them. Each worker
+  /// applies the time limits that it registered.
+  public struct FleetLimits: Hashable, Sendable {
+    /// The number of jobs of the type that run at once; nil for no limit.
+    public var running: Int?
+    /// The number of jobs of the type with the same key that run at once; nil for no limit.
+    public var runningPerKey: Int?
+    /// The number of jobs that start in a period; nil for no limit.
+    ///
+    /// In a time *t* at most `starts + starts * t / period` jobs start: after a pause up to `starts` of them at once.
+    public var starts: Int?
+    /// The period of `starts`.
+    public var period: Duration
+    /// The time limit for a stage of a progression, from its start or the end of its last wait; nil for no limit.
+    ///
+    /// When the time is up, the stage is cancelled and awaited, and its attempt fails. A stage that it still returns is
+    /// saved. A step of a chain has its `timeout`.
+    public var stageTime: Duration?
+    /// The time limit for a job, from its first start, waits and retries included; nil for no limit.
+    ///
+    /// When the time is up, the running stage is cancelled and awaited, and the job is dead-lettered; a chain is cancelled,
+    /// and undoes its steps. A job that waits without a worker is stopped when it is next due.
+    public var jobTime: Duration?
+
+    /// Creates limits; each parameter sets the property of its name.
+    public init(
+      running: Int? = nil,
+      runningPerKey: Int? = nil,
+      starts: Int? = nil,
+      per period: Duration = .seconds(1),
+      stageTime: Duration? = nil,
+      jobTime: Duration? = nil
+    ) {
+      self.running = running
+      self.runningPerKey = runningPerKey
+      self.starts = starts
+      self.period = period
+      self.stageTime = stageTime
+      self.jobTime = jobTime
+    }
+
+    /// A Boolean value that indicates whether there is a limit for the database to keep.
+    var isShared: Bool { running != nil || runningPerKey != nil || starts != nil }
+
+    var isTimed: Bool { stageTime != nil || jobTime != nil }
+
+    /// No limits.
+    public static let none = FleetLimits()
   }
 #endif

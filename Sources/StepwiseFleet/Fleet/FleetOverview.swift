@@ -246,11 +246,8 @@
     @concurrent public func history(of id: String) async throws -> [FleetStageRecord] {
       let rows = try await database.run(
         """
-        SELECT DISTINCT ON (version) version, extract(epoch FROM at)::float8, stage FROM (
-          SELECT version, saved_at, stage FROM @.stages WHERE id = $1
-          UNION ALL SELECT 1, created_at, first FROM @.jobs WHERE id = $1
-          UNION ALL SELECT version, coalesce(finished_at, started_at), stage FROM @.jobs WHERE id = $1 AND version > 1
-        ) AS s(version, at, stage) ORDER BY version, at
+        SELECT DISTINCT ON (version) version, extract(epoch FROM saved_at)::float8, stage FROM @.passed WHERE id = $1
+        ORDER BY version, saved_at
         """,
         [.text(id)]
       )

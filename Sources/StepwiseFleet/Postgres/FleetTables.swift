@@ -82,6 +82,11 @@
         saved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
         PRIMARY KEY (id, version)
       );
+      -- The stages of a job that are stored: the first, those that it keeps, and the last, which it may keep as well.
+      CREATE VIEW @.passed AS
+        SELECT id, 1 AS version, first_shape AS shape, first AS stage, created_at AS saved_at FROM @.jobs
+        UNION ALL SELECT id, version, shape, stage, saved_at FROM @.stages
+        UNION ALL SELECT id, version, shape, stage, coalesce(finished_at, started_at) FROM @.jobs WHERE version > 1;
       -- What the steps of a chain have stored, numbered from 2. When the run has its outcome, they are removed unless the job
       -- keeps its stages; then they only show what the run did.
       CREATE TABLE @.entries (
@@ -177,17 +182,16 @@
           OR NEW.state = 'scheduled' AND NEW.waits_for <> '{}')
         EXECUTE FUNCTION @.hold();
 
-      -- What belongs to a job is removed with the job.
+      -- What belongs to a job is removed with the job, and when another one replaces it, which has a new seq.
       CREATE FUNCTION @.forget() RETURNS trigger LANGUAGE plpgsql AS $forget$
       BEGIN
-        DELETE FROM @.entries USING gone WHERE job = gone.id;
-        DELETE FROM @.signals USING gone WHERE job = gone.id;
-        DELETE FROM @.stages USING gone WHERE stages.id = gone.id;
+        DELETE FROM @.stages WHERE id = OLD.id;
+        DELETE FROM @.entries WHERE job = OLD.id;
+        DELETE FROM @.signals WHERE job = OLD.id;
         RETURN NULL;
       END
       $forget$;
-      CREATE TRIGGER forget AFTER DELETE ON @.jobs REFERENCING OLD TABLE AS gone
-        FOR EACH STATEMENT EXECUTE FUNCTION @.forget();
+      CREATE TRIGGER forget AFTER DELETE OR UPDATE OF seq ON @.jobs FOR EACH ROW EXECUTE FUNCTION @.forget();
 
       -- The lock on the children waits for a transaction in which a child ends, and makes one that begins later wait:
       -- otherwise neither would see the other.
