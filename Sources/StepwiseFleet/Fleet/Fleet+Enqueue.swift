@@ -207,8 +207,8 @@
         }
       return [
         .texts(batch.ids), .texts(batch.stages), .text(batch.name), .integer(Int64(batch.shape)),
-        .integer(Int64(options.priority)), .text(options.key), .real(seconds), .integer(isAbsolute ? 1 : 0),
-        .integer(options.keepsStages ? 1 : 0), .text(parent), .text(channel),
+        .integer(Int64(options.priority)), .text(options.key), .real(seconds), .flag(isAbsolute),
+        .flag(options.keepsStages), .text(parent), .text(channel),
       ]
     }
 
@@ -236,7 +236,7 @@
         }
       return """
         WITH due AS (
-          SELECT CASE WHEN $8::bigint = 1 THEN to_timestamp($7::float8)
+          SELECT CASE WHEN $8::boolean THEN to_timestamp($7::float8)
             ELSE clock_timestamp() + $7::float8 * interval '1 second' END AS run_at
         ), cancelled AS (
           SELECT cancel_requested AS is_set, cancel_reason AS reason FROM @.jobs WHERE id = $10::text FOR KEY SHARE
@@ -247,7 +247,7 @@
           )
           SELECT j.id, $3::text, $6::text, $5::bigint, CASE WHEN c.is_set THEN 'cancelled'
               WHEN due.run_at > clock_timestamp() THEN 'scheduled' ELSE 'queued' END,
-            due.run_at, $9::bigint = 1, $4::bigint, j.stage, $4::bigint, $10::text, coalesce(c.is_set, false), c.reason,
+            due.run_at, $9::boolean, $4::bigint, j.stage, $4::bigint, $10::text, coalesce(c.is_set, false), c.reason,
             CASE WHEN c.is_set THEN clock_timestamp() END
           FROM due CROSS JOIN unnest($1::text[], $2::text[]) AS j(id, stage) LEFT JOIN cancelled c ON true
           ON CONFLICT (id) \(conflict)

@@ -162,17 +162,14 @@
         [.real(age.map { max(0, $0 / .seconds(1)) } ?? -1)]
       )
       let names = Dictionary(grouping: rows) { $0.text(0) ?? "" }
-      return names.keys.sorted().map { name in
-        var counts = Dictionary((names[name] ?? []).map { ($0.text(1) ?? "", Int($0.integer(2) ?? 0)) }) { $0 + $1 }
-        let queued = names[name]?.first { $0.text(1) == FleetState.queued.description }
-        let isPaused = counts.removeValue(forKey: "paused") != nil
-        let workerCount = counts.removeValue(forKey: "known") ?? 0
+      return names.sorted { $0.key < $1.key }.map { name, rows in
+        let counts = Dictionary(rows.map { ($0.text(1) ?? "", Int($0.integer(2) ?? 0)) }) { $0 + $1 }
         return FleetNameStatus(
           name: name,
-          isPaused: isPaused,
-          counts: Dictionary(counts.map { (FleetState($0.key), $0.value) }) { $0 + $1 },
-          oldestQueued: queued?.real(3).map { .seconds($0) },
-          workerCount: workerCount
+          isPaused: counts["paused"] != nil,
+          counts: Dictionary(FleetState.all.compactMap { state in counts["\(state)"].map { (state, $0) } }) { $0 + $1 },
+          oldestQueued: rows.lazy.compactMap { $0.real(3) }.first.map { .seconds($0) },
+          workerCount: counts["known"] ?? 0
         )
       }
     }

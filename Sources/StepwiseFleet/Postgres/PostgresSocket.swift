@@ -207,28 +207,30 @@
     }
   }
 
-  /// A parameter, in PostgreSQL's binary format; nil is NULL.
+  /// A parameter; nil is NULL.
+  ///
+  /// The numbers of types are those of PostgreSQL's catalogue `pg_type`.
   enum PostgresValue: Sendable, Hashable {
     case bytes([UInt8]?)
+    case flag(Bool)
     case integer(Int64?)
     case real(Double)
     case text(String?)
-    case texts([String?])
-    case integers([Int64]?)
-    case flags([Bool])
-    case blobs([[UInt8]])
+    case array([PostgresValue]?, of: UInt32, as: UInt32)
 
-    /// The OID of the type, from PostgreSQL's catalogue `pg_type`.
+    static func texts(_ texts: [String?]) -> Self { .array(texts.map { .text($0) }, of: 25, as: 1009) }
+    static func integers(_ numbers: [Int64]?) -> Self { .array(numbers?.map { .integer($0) }, of: 20, as: 1016) }
+    static func flags(_ flags: [Bool]) -> Self { .array(flags.map { .flag($0) }, of: 16, as: 1000) }
+    static func blobs(_ blobs: [[UInt8]]) -> Self { .array(blobs.map { .bytes($0) }, of: 17, as: 1001) }
+
     var type: UInt32 {
       switch self {
       case .bytes: 17
+      case .flag: 16
       case .integer: 20
       case .real: 701
       case .text: 25
-      case .texts: 1009
-      case .integers: 1016
-      case .flags: 1000
-      case .blobs: 1001
+      case .array(_, _, let type): type
       }
     }
 
@@ -236,13 +238,11 @@
     var encoded: [UInt8]? {
       switch self {
       case .bytes(let bytes): bytes
+      case .flag(let flag): [flag ? 1 : 0]
       case .integer(let number): number.map(\.bigEndianBytes)
       case .real(let number): number.bitPattern.bigEndianBytes
       case .text(let text): text.map { Array($0.utf8) }
-      case .texts(let texts): Self.array(of: 25, texts.map { $0.map { Array($0.utf8) } })
-      case .integers(let numbers): numbers.map { Self.array(of: 20, $0.map(\.bigEndianBytes)) }
-      case .flags(let flags): Self.array(of: 16, flags.map { [$0 ? 1 : 0] })
-      case .blobs(let blobs): Self.array(of: 17, blobs)
+      case .array(let elements, let type, _): elements.map { Self.array(of: type, $0.map(\.encoded)) }
       }
     }
 
@@ -264,25 +264,19 @@
       return bytes
     }
 
-    /// The value in PostgreSQL's text format.
+    /// The value in PostgreSQL's text format; nil for NULL.
     var literal: String? {
       switch self {
-      case .text(let text): text
+      case .bytes(let bytes):
+        bytes.map { "\\x" + $0.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+      case .flag(let flag): "\(flag)"
       case .integer(let number): number.map { "\($0)" }
       case .real(let number): "\(number)"
-      case .bytes(let bytes): bytes.map(Self.hexadecimal)
-      case .texts(let texts): Self.list(texts.map { $0.map(Self.quoted) ?? "NULL" })
-      case .integers(let numbers): numbers.map { Self.list($0.map(String.init)) }
-      case .flags(let flags): Self.list(flags.map { $0 ? "t" : "f" })
-      case .blobs(let blobs): Self.list(blobs.map { Self.quoted(Self.hexadecimal($0)) })
+      case .text(let text): text
+      case .array(let elements, _, _):
+        elements.map { "{" + $0.map { $0.literal.map(Self.quoted) ?? "NULL" }.joined(separator: ",") + "}" }
       }
     }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-      "\\x" + bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    }
-
-    private static func list(_ elements: [String]) -> String { "{" + elements.joined(separator: ",") + "}" }
 
     private static func quoted(_ text: String) -> String {
       "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""

@@ -55,7 +55,7 @@
         """
         INSERT INTO @.schedules AS s
           (name, cron, zone, next_at, progression, key, priority, keeps_stages, shape, first)
-        VALUES ($1, $2, $3, (timestamp 'epoch' + $4 * interval '1 second') AT TIME ZONE $3, $5, $6, $7, $8 = 1, $9, $10)
+        VALUES ($1, $2, $3, (timestamp 'epoch' + $4 * interval '1 second') AT TIME ZONE $3, $5, $6, $7, $8, $9, $10)
         ON CONFLICT (name) DO UPDATE SET
           next_at = CASE WHEN s.cron = EXCLUDED.cron AND s.zone = EXCLUDED.zone THEN s.next_at ELSE EXCLUDED.next_at END,
           cron = EXCLUDED.cron, zone = EXCLUDED.zone, progression = EXCLUDED.progression, key = EXCLUDED.key,
@@ -63,7 +63,7 @@
         """,
         [
           .text(name), .text(cron), .text(timeZone), .integer(next), .text(batch.name),
-          .text(options.key), .integer(Int64(options.priority)), .integer(options.keepsStages ? 1 : 0),
+          .text(options.key), .integer(Int64(options.priority)), .flag(options.keepsStages),
           .integer(Int64(batch.shape)), .text(batch.stages[0]),
         ]
       )

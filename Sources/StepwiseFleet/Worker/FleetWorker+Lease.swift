@@ -200,7 +200,7 @@
         """
         WITH renewed AS (
           UPDATE @.workers SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', slots = $8
-          WHERE id = $1 AND $3::bigint = 1 AND lease_until >= clock_timestamp() RETURNING id
+          WHERE id = $1 AND $3::boolean AND lease_until >= clock_timestamp() RETURNING id
         )
         SELECT CASE WHEN fence = ANY ($4) THEN 'cancelled' ELSE 'unknown' END, id, fence FROM @.jobs
         WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence NOT IN (SELECT unnest($4)))
@@ -226,7 +226,7 @@
           WHERE EXISTS (SELECT FROM @.signals s WHERE s.job = w.id AND s.name = w.name AND NOT s.is_taken)
         """,
         [
-          .integer(worker), lease, .integer(renewing ? 1 : 0), .integers(known), .texts(names),
+          .integer(worker), lease, .flag(renewing), .integers(known), .texts(names),
           .texts(signals.map(\.id)), .texts(signals.map(\.name)),
           // Jobs that wait here are running jobs to the database, and take no slot.
           .integer(Int64(configuration.slots + parked)),

@@ -390,7 +390,9 @@
         state.wakers[fence, default: []].append(slot)
         return false
       }
-      if !hasSlot { await slot.valueIgnoringCancellation() }
+      if hasSlot { return }
+      admit()
+      await slot.valueIgnoringCancellation()
     }
 
     /// Assigns free slots to parked jobs whose waits are over, and the others to jobs that are claimed.

@@ -83,14 +83,13 @@
     mutating func unpark(_ fence: Int64) -> Bool {
       guard running[fence]?.isParked == true else { return true }
       if !wakers.contains(fence) { wakers.append(fence) }
-      guard canAdmit, wakers.first == fence else { return false }
-      return admitted(one: true) == [fence]
+      return false
     }
 
     /// Returns the parked jobs that have a slot again; when the worker stops, all whose waits are over.
-    mutating func admitted(one: Bool = false) -> [Int64] {
+    mutating func admitted() -> [Int64] {
       var fences: [Int64] = []
-      while !wakers.isEmpty, canAdmit, !one || fences.isEmpty {
+      while !wakers.isEmpty, isDraining || worker == nil || activeCount < slots {
         let fence = wakers.removeFirst()
         running[fence]?.isParked = false
         parkedCount -= 1
@@ -98,8 +97,6 @@
       }
       return fences
     }
-
-    private var canAdmit: Bool { isDraining || worker == nil || activeCount < slots }
 
     /// A claim is sent, while no other is under way; returns the known fencing numbers if an answer was lost.
     mutating func claimSent() -> [Int64]? {
