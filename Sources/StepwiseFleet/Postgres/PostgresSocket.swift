@@ -65,18 +65,17 @@
       _ parameters: [PostgresValue],
       deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> [PostgresRow] {
-      let encoded = parameters.map(\.encoded)
-      // The last byte is for empty values: they are not NULL, so they need an address.
-      let bytes: [UInt8] = encoded.compactMap { $0 }.flatMap { $0 } + [0]
+      var (bytes, starts, lengths) = ([UInt8](), [Int?](), [Int32]())
+      for parameter in parameters {
+        let start = bytes.count
+        starts.append(parameter.write(to: &bytes) ? start : nil)
+        lengths.append(Int32(bytes.count - start))
+      }
+      // For empty values: they are not NULL, so they need an address.
+      bytes.append(0)
       let sent = bytes.withUnsafeBytes { buffer in
         let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
-        var offset = 0
-        var values: [UnsafePointer<CChar>?] = []
-        for value in encoded {
-          values.append(value == nil ? nil : base.map { $0 + offset })
-          offset += value?.count ?? 0
-        }
-        let lengths = encoded.map { Int32($0?.count ?? 0) }
+        let values = starts.map { start -> UnsafePointer<CChar>? in start.flatMap { start in base.map { $0 + start } } }
         let formats = parameters.map { _ in Int32(1) }
         return PQsendQueryPrepared(connection, name, Int32(parameters.count), values, lengths, formats, 1)
       }
@@ -234,34 +233,34 @@
       }
     }
 
-    /// The value in binary; nil for NULL.
-    var encoded: [UInt8]? {
+    /// Writes the value in binary; returns false for NULL.
+    func write(to bytes: inout [UInt8]) -> Bool {
       switch self {
-      case .bytes(let bytes): bytes
-      case .flag(let flag): [flag ? 1 : 0]
-      case .integer(let number): number.map(\.bigEndianBytes)
-      case .real(let number): number.bitPattern.bigEndianBytes
-      case .text(let text): text.map { Array($0.utf8) }
-      case .array(let elements, let type, _): elements.map { Self.array(of: type, $0.map(\.encoded)) }
+      case .bytes(let value?): bytes += value
+      case .flag(let flag): bytes.append(flag ? 1 : 0)
+      case .integer(let number?): Self.append(number, to: &bytes)
+      case .real(let number): Self.append(number.bitPattern, to: &bytes)
+      case .text(let text?): bytes += text.utf8
+      case .array(let elements?, let type, _):
+        // The number of dimensions, that there may be NULL, and the first number of the dimension.
+        for number in [elements.isEmpty ? 0 : 1, 1, type] { Self.append(number, to: &bytes) }
+        guard !elements.isEmpty else { break }
+        for number in [UInt32(elements.count), 1] { Self.append(number, to: &bytes) }
+        for element in elements {
+          let start = bytes.count
+          // The length of NULL.
+          Self.append(Int32(-1), to: &bytes)
+          guard element.write(to: &bytes) else { continue }
+          let length = UInt32(bytes.count - start - 4)
+          for index in 0..<4 { bytes[start + index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * index)) }
+        }
+      case .bytes(nil), .integer(nil), .text(nil), .array(nil, _, _): return false
       }
+      return true
     }
 
-    /// An array of one dimension: its shape, then each element after its length.
-    private static func array(of type: UInt32, _ elements: [[UInt8]?]) -> [UInt8] {
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(20 + elements.reduce(0) { $0 + 4 + ($1?.count ?? 0) })
-      func append(_ number: Int32) { bytes += number.bigEndianBytes }
-      append(elements.isEmpty ? 0 : 1)
-      append(elements.contains { $0 == nil } ? 1 : 0)
-      append(Int32(bitPattern: type))
-      guard !elements.isEmpty else { return bytes }
-      append(Int32(elements.count))
-      append(1)
-      for element in elements {
-        append(element.map { Int32($0.count) } ?? -1)
-        if let element { bytes += element }
-      }
-      return bytes
+    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+      withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
     }
 
     /// The value in PostgreSQL's text format; nil for NULL.
