@@ -46,6 +46,9 @@
       #expect(results.count { $0 == true } == 100)
       #expect(results.count { $0 == nil } == 1)
       #expect(try await fleet.counts() == [.queued: 100])
+      // Each has its own options, whichever statement it is in.
+      let jobs = try await fleet.jobs(limit: 100).jobs
+      #expect(jobs.allSatisfy { job in Int(job.id).map { $0 % 2 == job.priority } == true })
     }
 
     @Test

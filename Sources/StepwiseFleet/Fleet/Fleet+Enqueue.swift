@@ -150,6 +150,7 @@
     func enqueueOne(_ batch: FleetBatch, options: FleetOptions) async throws -> Bool {
       guard options.replacing == .nothing else { return try await enqueue(batch, options: options) == 1 }
       return try await enqueuer.add((batch, options)) { [self] jobs in
+        let options = jobs[0].options
         var batch = jobs[0].batch
         for job in jobs.dropFirst() { batch.append(job.batch) }
         let insertion = Self.insertion(.nothing, returning: "id, state = 'queued'")

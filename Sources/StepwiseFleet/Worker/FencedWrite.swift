@@ -28,7 +28,7 @@
 
     /// Runs a statement for an item and those of other Tasks, also when the Task is cancelled.
     ///
-    /// `run` returns an output for each item.
+    /// `run` returns an output for each item; that of one Task also runs for the items of others.
     func add(_ item: Item, _ run: @escaping Statement) async throws -> Output {
       let outcome = Once<Outcome>()
       let isFirst = state.withLock { state in
