@@ -54,7 +54,7 @@
           first: isPresent ? Array(row.first.utf8) : try coder.encode(first),
           stage: isPresent ? Array(stage.utf8) : try coder.encode(coder.decode(stage, shape: row.shape, of: row.id))
         )
-        for try await stage in first.stages(id: row.id, in: ClaimedJobStore(job: job, record: record)) {
+        for try await stage in first.stages(id: row.id, in: ClaimedJobStore(job: job) { record }) {
           if stage.result != nil { return Ending(state: .done) }
           if job.isStopping { break }
         }
@@ -72,7 +72,7 @@
       self.init(name: name, version: version, retry: retry, limits: limits) { job in
         let run = chain.hosted(
           id: job.row.id,
-          in: ClaimedJobStore(job: job, record: try await job.chainRecord(name: name)),
+          in: ClaimedJobStore(job: job) { try await job.chainRecord(name: name) },
           maxValueSize: 16 * 1_024 * 1_024,
           host: job.host,
           now: { Date(timeIntervalSince1970: job.row.now) }
@@ -164,7 +164,7 @@
   /// What a claimed job is to its run: a store with one record, whose lease is the worker's.
   private struct ClaimedJobStore: LastStageStore {
     let job: ClaimedJob
-    let record: CheckpointRecord
+    let record: @Sendable () async throws -> CheckpointRecord
 
     func acquire(_ id: String) async throws -> CheckpointLease {
       CheckpointLease(id: id, fence: UInt64(bitPattern: job.row.fence))
@@ -176,7 +176,7 @@
 
     func releaseWithoutWaiting(_ lease: CheckpointLease) {}
 
-    func load(_ id: String) async throws -> CheckpointRecord? { record }
+    func load(_ id: String) async throws -> CheckpointRecord? { try await record() }
 
     /// Saves a stage of a progression, or replaces the entries of a chain's run that continues; those of one that has ended
     /// are removed with the end of the job.
