@@ -54,8 +54,7 @@ extension Run {
         }
         if await run.completion.value() == nil, !run.isOver { throw CancellationError() }
       }
-      // The handle alone retains the output.
-      return try withExtendedLifetime(self) { try run.output() }
+      return try run.output()
     }
   }
 
@@ -88,7 +87,7 @@ extension Run {
   @concurrent var finalOutcome: Outcome<Output> {
     get async {
       _ = await handle.task.result
-      return withExtendedLifetime(self) { handle.run.outcome() }
+      return handle.run.outcome()
     }
   }
 

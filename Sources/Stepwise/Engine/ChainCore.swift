@@ -51,7 +51,7 @@ final class ChainCore: Sendable {
   /// The name and the observers, if it has any.
   let identity: ChainIdentity?
   let counter = InFlightCounter()
-  private let madeSummary = AtomicLazyReference<ChainSummary>()
+  private let madeSummary = Lock<ChainSummary?>(nil)
   private let generation = Lock<(token: CancellationToken, key: CancellationToken.Key?)?>(nil)
 
   init(_ path: Path) {
@@ -108,7 +108,7 @@ final class ChainCore: Sendable {
   ///
   /// Retaining it does not retain the steps.
   var summary: ChainSummary {
-    if let summary = madeSummary.load() { return summary }
+    if let summary = madeSummary.withLock({ $0 }) { return summary }
     var names: [Int: String] = [:]
     var pending = [(chain: self, firstStep: 0)]
     while let (chain, first) = pending.popLast() {
@@ -125,7 +125,9 @@ final class ChainCore: Sendable {
         }
       }
     }
-    return madeSummary.storeIfNil(ChainSummary(identity, stepCount: stepCount, names: names))
+    let summary = ChainSummary(identity, stepCount: stepCount, names: names)
+    madeSummary.withLock { $0 = summary }
+    return summary
   }
 
   /// A run begins; `end()` follows, after its handlers.

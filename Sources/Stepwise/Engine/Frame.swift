@@ -356,9 +356,9 @@ extension Frame {
   /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
   @inline(__always)
   mutating func execute() async -> Outcome<Void> {
-    var error = failure.take()
-    if error == nil { execution.recording?.enter() }
+    if failure == nil { execution.recording?.enter() }
     return await Scope.$current.withValue(Scope(of: execution)) {
+      var error = failure.take()
       if error == nil {
         do {
           try await perform(part: lastPart)
