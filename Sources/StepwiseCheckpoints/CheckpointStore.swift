@@ -119,7 +119,7 @@ extension CheckpointStore {
   @concurrent package func entries(of id: String) async throws -> [[UInt8]] {
     guard let record = try await load(id) else { return [] }
     do {
-      return try CheckpointEntries.entries(in: record.stage).map { Array($0) }
+      return try CheckpointEntries.entries(in: record.stage)
     } catch {
       throw CheckpointError.damaged(id: id, location: location(of: id), reason: error.reason)
     }

@@ -117,7 +117,7 @@ extension Chain where Input: Codable, Output: Codable {
         do {
           guard let record = try await store.load(id) else { continue }
           let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
-          if !DurableLog(stored.events).isEnded { ids.append(id) }
+          if !stored.log.isEnded { ids.append(id) }
         } catch let error as CheckpointError where error.concernsOneRecord {
           continue
         }
@@ -221,7 +221,7 @@ extension Chain where Input: Codable, Output: Codable {
         throw CheckpointError.notStarted(id: id, location: store.location(of: id))
       }
       let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
-      let isNeeded = isNeeded(DurableLog(stored.events))
+      let isNeeded = isNeeded(stored.log)
       if isNeeded {
         try await store.append(DurableEvent.bytes(of: [event]), ifVersionIs: record.version, under: lease)
       }

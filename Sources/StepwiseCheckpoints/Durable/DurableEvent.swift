@@ -74,19 +74,17 @@ package struct StoredFailure: Hashable, Sendable {
 
 extension DurableEvent {
   /// Returns the bytes of some events: each with a tag, and its fields in order.
-  ///
-  /// Numbers have seven bits a byte, least significant first; texts and values are preceded by their length.
   package static func bytes(of events: some Sequence<DurableEvent>) -> [UInt8] {
-    var writer = DurableWriter()
-    for event in events { event.write(to: &writer) }
-    return writer.bytes
+    var bytes: [UInt8] = []
+    for event in events { event.write(to: &bytes) }
+    return bytes
   }
 
   /// Reads events.
   ///
-  /// - Throws: `DurableFormatError` when the bytes are not those of events.
-  package static func events(in bytes: some Collection<UInt8>) throws(DurableFormatError) -> [DurableEvent] {
-    var reader = DurableReader(bytes)
+  /// - Throws: `DataError` when the bytes are not those of events.
+  package static func events(in bytes: some Collection<UInt8>) throws(DataError) -> [DurableEvent] {
+    var reader = ByteReader(bytes)
     var events: [DurableEvent] = []
     while !reader.isAtEnd { events.append(try DurableEvent(from: &reader)) }
     return events
@@ -104,213 +102,89 @@ extension DurableEvent {
     ((try? events(in: entry)) ?? []).compactMap { if case .received(let signal) = $0 { signal } else { nil } }
   }
 
-  private func write(to writer: inout DurableWriter) {
+  private func write(to bytes: inout [UInt8]) {
     switch self {
-    case .began(let path):
-      writer.tag(1)
-      writer.text(path)
+    case .began(let path): bytes.event(1, path)
     case .completed(let path, let index, let number, let value, let isUndoable):
-      writer.tag(isUndoable ? 3 : 2)
-      writer.text(path)
-      writer.number(index.map { $0 + 1 } ?? 0)
-      writer.number(number)
-      writer.value(value)
+      bytes.event(isUndoable ? 3 : 2, path, index.map { $0 + 1 } ?? 0, number, value)
     case .failed(let path, let index, let number, let failure, let isInterrupted):
-      writer.tag(isInterrupted ? 18 : 4)
-      writer.text(path)
-      writer.number(index.map { $0 + 1 } ?? 0)
-      writer.number(number)
-      writer.failure(failure)
+      bytes.event(isInterrupted ? 18 : 4, path, index.map { $0 + 1 } ?? 0, number, failure)
     case .undoing(let numbers):
-      writer.tag(5)
-      writer.number(numbers.count)
-      for number in numbers { writer.number(number) }
-    case .undone(let number):
-      writer.tag(6)
-      writer.number(number)
-    case .settled(let path):
-      writer.tag(7)
-      writer.text(path)
-    case .attemptEnded(let path, let attempt):
-      writer.tag(8)
-      writer.text(path)
-      writer.number(attempt)
-    case .decided(let path, let branch):
-      writer.tag(9)
-      writer.text(path)
-      writer.number(branch)
-    case .deadline(let path, let time):
-      writer.tag(10)
-      writer.text(path)
-      writer.number(max(0, time))
-    case .cancelled(let reason):
-      writer.tag(11)
-      writer.optionalText(reason)
-    case .concluded(.resolved(let value)):
-      writer.tag(12)
-      writer.value(value)
-    case .concluded(.failed(let failure)):
-      writer.tag(13)
-      writer.failure(failure)
-    case .concluded(.cancelled(let reason, let underlying)):
-      writer.tag(14)
-      writer.optionalText(reason)
-      writer.number(underlying == nil ? 0 : 1)
-      if let underlying { writer.failure(underlying) }
-    case .abandoned:
-      writer.tag(15)
-    case .attemptFailed(let scope, let failure):
-      writer.tag(16)
-      writer.text(scope)
-      writer.failure(failure)
-    case .received(let signal):
-      writer.tag(17)
-      writer.number(signal)
+      bytes.event(5, numbers.count)
+      for number in numbers { bytes.write(number) }
+    case .undone(let number): bytes.event(6, number)
+    case .settled(let path): bytes.event(7, path)
+    case .attemptEnded(let path, let attempt): bytes.event(8, path, attempt)
+    case .decided(let path, let branch): bytes.event(9, path, branch)
+    case .deadline(let path, let time): bytes.event(10, path, max(0, time))
+    case .cancelled(let reason): bytes.event(11, reason)
+    case .concluded(.resolved(let value)): bytes.event(12, value)
+    case .concluded(.failed(let failure)): bytes.event(13, failure)
+    case .concluded(.cancelled(let reason, let underlying)): bytes.event(14, reason, underlying)
+    case .abandoned: bytes.event(15)
+    case .attemptFailed(let scope, let failure): bytes.event(16, scope, failure)
+    case .received(let signal): bytes.event(17, signal)
     }
   }
 
-  private init(from reader: inout DurableReader) throws(DurableFormatError) {
-    switch try reader.tag() {
-    case 1: self = .began(try reader.text())
+  private init(from reader: inout ByteReader) throws(DataError) {
+    switch try reader.byte() {
+    case 1: self = .began(try reader.read())
     case let tag where tag == 2 || tag == 3:
-      let (path, index, number) = (try reader.text(), try reader.number(), try reader.number())
+      let (path, index, number) = (try reader.read(String.self), try reader.read(Int.self), try reader.read(Int.self))
       self = .completed(
         path,
         index: index == 0 ? nil : index - 1,
         number: number,
-        value: try reader.value(),
+        value: try reader.read(),
         isUndoable: tag == 3
       )
     case let tag where tag == 4 || tag == 18:
-      let (path, index, number) = (try reader.text(), try reader.number(), try reader.number())
+      let (path, index, number) = (try reader.read(String.self), try reader.read(Int.self), try reader.read(Int.self))
       self = .failed(
         path,
         index: index == 0 ? nil : index - 1,
         number: number,
-        try reader.failure(),
+        try reader.read(),
         isInterrupted: tag == 18
       )
     case 5:
       var numbers: [Int] = []
-      for _ in 0..<(try reader.number()) { numbers.append(try reader.number()) }
+      for _ in 0..<(try reader.read(Int.self)) { numbers.append(try reader.read()) }
       self = .undoing(numbers)
-    case 6: self = .undone(try reader.number())
-    case 7: self = .settled(try reader.text())
-    case 8: self = .attemptEnded(try reader.text(), attempt: try reader.number())
-    case 9: self = .decided(try reader.text(), branch: try reader.number())
-    case 10: self = .deadline(try reader.text(), try reader.number())
-    case 11: self = .cancelled(reason: try reader.optionalText())
-    case 12: self = .concluded(.resolved(try reader.value()))
-    case 13: self = .concluded(.failed(try reader.failure()))
-    case 14:
-      let reason = try reader.optionalText()
-      self = .concluded(.cancelled(reason: reason, underlying: try reader.number() == 0 ? nil : try reader.failure()))
+    case 6: self = .undone(try reader.read())
+    case 7: self = .settled(try reader.read())
+    case 8: self = .attemptEnded(try reader.read(), attempt: try reader.read())
+    case 9: self = .decided(try reader.read(), branch: try reader.read())
+    case 10: self = .deadline(try reader.read(), try reader.read())
+    case 11: self = .cancelled(reason: try reader.read())
+    case 12: self = .concluded(.resolved(try reader.read()))
+    case 13: self = .concluded(.failed(try reader.read()))
+    case 14: self = .concluded(.cancelled(reason: try reader.read(), underlying: try reader.read()))
     case 15: self = .abandoned
-    case 16: self = .attemptFailed(try reader.text(), try reader.failure())
-    case 17: self = .received(try reader.number())
-    case let tag: throw DurableFormatError(reason: "it contains an unknown event, \(tag)")
+    case 16: self = .attemptFailed(try reader.read(), try reader.read())
+    case 17: self = .received(try reader.read())
+    case let tag: throw DataError(reason: "it contains an unknown event, \(tag)")
     }
   }
 }
 
-/// The reason why bytes are not those of a durable run.
-package struct DurableFormatError: Error {
-  package let reason: String
-}
-
-/// Writes the fields of events.
-struct DurableWriter {
-  private(set) var bytes: [UInt8] = []
-
-  mutating func tag(_ tag: UInt8) { bytes.append(tag) }
-
-  mutating func number(_ number: Int) {
-    var rest = UInt64(bitPattern: Int64(number))
-    while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    bytes.append(UInt8(rest))
-  }
-
-  mutating func value(_ value: some Collection<UInt8>) {
-    number(value.count)
-    bytes += value
-  }
-
-  mutating func text(_ text: String) { value(text.utf8) }
-
-  mutating func optionalText(_ text: String?) {
-    number(text == nil ? 0 : 1)
-    if let text { self.text(text) }
-  }
-
-  mutating func failure(_ failure: StoredFailure) {
-    tag(failure.kind.rawValue)
-    text(failure.type)
-    text(failure.mangledName)
-    text(failure.description)
-    value(failure.value)
+extension [UInt8] {
+  /// Appends an event: its tag and its fields.
+  fileprivate mutating func event<each Field: StoredField>(_ tag: UInt8, _ field: repeat each Field) {
+    write(tag, repeat each field)
   }
 }
 
-/// Reads the fields of events; allocates no more than there are bytes.
-struct DurableReader {
-  private var rest: ArraySlice<UInt8>
+extension StoredFailure: StoredField {
+  func write(to bytes: inout [UInt8]) { bytes.write(kind.rawValue, type, mangledName, description, value) }
 
-  init(_ bytes: some Collection<UInt8>) { rest = ArraySlice(bytes) }
-
-  var isAtEnd: Bool { rest.isEmpty }
-
-  mutating func tag() throws(DurableFormatError) -> UInt8 {
-    guard let byte = rest.popFirst() else { throw Self.truncated }
-    return byte
-  }
-
-  mutating func number() throws(DurableFormatError) -> Int {
-    var (result, shift): (UInt64, UInt64) = (0, 0)
-    while true {
-      let byte = try tag()
-      guard shift < 63 || byte <= 1 else { throw DurableFormatError(reason: "it contains an impossible number") }
-      result |= UInt64(byte & 0x7f) << shift
-      if byte < 0x80 { break }
-      shift += 7
+  init(reading reader: inout ByteReader) throws(DataError) {
+    guard let kind = Kind(rawValue: try reader.byte()) else {
+      throw DataError(reason: "it contains an error of an unknown kind")
     }
-    guard let number = Int(exactly: result) else {
-      throw DurableFormatError(reason: "it contains an impossible number")
-    }
-    return number
+    self.kind = kind
+    (type, mangledName) = (try reader.read(), try reader.read())
+    (description, value) = (try reader.read(), try reader.read())
   }
-
-  mutating func value() throws(DurableFormatError) -> [UInt8] {
-    let count = try number()
-    guard count <= rest.count else { throw Self.truncated }
-    defer { rest.removeFirst(count) }
-    return Array(rest.prefix(count))
-  }
-
-  mutating func text() throws(DurableFormatError) -> String {
-    guard let text = String(validating: try value(), as: UTF8.self) else {
-      throw DurableFormatError(reason: "it contains a name that is not UTF-8")
-    }
-    return text
-  }
-
-  mutating func optionalText() throws(DurableFormatError) -> String? { try number() == 0 ? nil : try text() }
-
-  mutating func failure() throws(DurableFormatError) -> StoredFailure {
-    guard let kind = StoredFailure.Kind(rawValue: try tag()) else {
-      throw DurableFormatError(reason: "it contains an error of an unknown kind")
-    }
-    let (type, mangledName, description) = (try text(), try text(), try text())
-    return StoredFailure(
-      kind: kind,
-      type: type,
-      mangledName: mangledName,
-      description: description,
-      value: try value()
-    )
-  }
-
-  private static let truncated = DurableFormatError(reason: "it is truncated")
 }

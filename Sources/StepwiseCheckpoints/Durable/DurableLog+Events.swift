@@ -142,40 +142,25 @@ extension DurableLog {
 
   // MARK: - Compaction
 
-  /// The events that lead to this state, without those that have no effect any more.
-  package var events: [DurableEvent] {
-    var events: [DurableEvent] = []
-    if !isEnded {
-      // First, because it drops what is inside.
-      events += attempts.sorted { $0.key < $1.key }.map { .attemptEnded($0.key, attempt: $0.value) }
-      events += failedAttempts.sorted { $0.key < $1.key }.map { .attemptFailed($0.key, $0.value) }
-      // In the order in which they were stored, on which it depends what is dropped.
-      var ends = begun.map { (after: begunAfter[$0, default: 0], event: DurableEvent.began($0)) }
-      for (key, record) in records {
-        let (index, number, isUndoable) = (record.index, record.number, record.isUndoable)
-        switch record.end {
-        case .value(let value):
-          ends.append((number - 1, .completed(key, index: index, number: number, value: value, isUndoable: isUndoable)))
-        case .failure(let failure):
-          let isInterrupted = record.isInterrupted
-          ends.append((number - 1, .failed(key, index: index, number: number, failure, isInterrupted: isInterrupted)))
-          if begun.contains(key) { ends.append((number, .began(key))) }
-        }
+  /// Returns the events, of those that led to this state, that still have an effect.
+  package func effective(_ events: [DurableEvent]) -> [DurableEvent] {
+    let isEnded = isEnded
+    return events.filter { event in
+      switch event {
+      case .concluded, .abandoned: true
+      case .cancelled: if case .cancelling = phase { true } else { false }
+      case _ where isEnded: false
+      case .settled, .received: false
+      case .began(let key): begun.contains(key)
+      case .completed(let key, _, let number, _, _), .failed(let key, _, let number, _, _):
+        records[key]?.number == number
+      case .undoing(let numbers): numbers.contains { keys[$0] != nil }
+      case .undone(let number): keys[number] != nil
+      case .attemptFailed(let scope, _): failedAttempts[scope] != nil
+      case .attemptEnded(let key, let attempt): attempts[key] == attempt
+      case .decided(let key, let branch): decisions[key] == branch
+      case .deadline(let key, let time): deadlines[key] == time
       }
-      func rank(_ event: DurableEvent) -> String { if case .began(let key) = event { key } else { "~" } }
-      events += ends.sorted { ($0.after, rank($0.event)) < ($1.after, rank($1.event)) }.map(\.event)
-      events += records.values.filter(\.isUndone).map(\.number).sorted().map { .undone($0) }
-      events += decisions.sorted { $0.key < $1.key }.map { .decided($0.key, branch: $0.value) }
-      events += deadlines.sorted { $0.key < $1.key }.map { .deadline($0.key, $0.value) }
-      let undoing = undoing.filter { keys[$0] != nil }.sorted()
-      if !undoing.isEmpty { events.append(.undoing(undoing)) }
     }
-    switch phase {
-    case .running: break
-    case .cancelling(let reason): events.append(.cancelled(reason: reason))
-    case .concluded(let outcome): events.append(.concluded(outcome))
-    }
-    if isAbandoned { events.append(.abandoned) }
-    return events
   }
 }

@@ -16,12 +16,9 @@ struct DurableStart: Sendable, Equatable {
   }
 
   var bytes: [UInt8] {
-    var writer = DurableWriter()
-    writer.number(1)
-    writer.text(identity)
-    writer.number(version)
-    writer.value(input)
-    return writer.bytes
+    var bytes: [UInt8] = []
+    bytes.write(1, identity, version, input)
+    return bytes
   }
 
   init(identity: String, version: Int, input: [UInt8]) {
@@ -30,18 +27,21 @@ struct DurableStart: Sendable, Equatable {
     self.input = input
   }
 
-  init(_ bytes: [UInt8]) throws(DurableFormatError) {
-    var reader = DurableReader(bytes)
-    let format = try reader.number()
-    guard format == 1 else { throw DurableFormatError(reason: "it has format \(format) of durable runs") }
-    self.init(identity: try reader.text(), version: try reader.number(), input: try reader.value())
+  init(_ bytes: [UInt8]) throws(DataError) {
+    var reader = ByteReader(bytes)
+    let format = try reader.read(Int.self)
+    guard format == 1 else { throw DataError(reason: "it has format \(format) of durable runs") }
+    self.init(identity: try reader.read(), version: try reader.read(), input: try reader.read())
   }
 }
 
-/// What a store holds of a durable run.
+/// A durable run as a store holds it.
 struct DurableRecord {
   let start: DurableStart
+  /// The version of the record.
+  let version: UInt64
   let events: [DurableEvent]
+  let log: DurableLog
 
   /// What the names of durable chains in records begin with; no type has such a name.
   private static let prefix = "chain "
@@ -58,39 +58,21 @@ struct DurableRecord {
   ///
   /// - Throws: `CheckpointError` when it is damaged or belongs to something else.
   init(_ record: CheckpointRecord, of chain: String, at location: String) throws(CheckpointError) {
-    let id = record.id
-    guard record.isIntact else {
-      throw .damaged(id: id, location: location, reason: "its checksum does not match its content")
-    }
-    guard record.progression == Self.name(chain) else {
-      throw .foreignType(id: id, location: location, stored: record.progression, expected: Self.name(chain))
-    }
+    try record.check(id: record.id, progression: Self.name(chain), at: location)
     do {
-      start = try DurableStart(record.first)
       var events: [DurableEvent] = []
       for entry in try CheckpointEntries.entries(in: record.stage) { events += try DurableEvent.events(in: entry) }
-      self.events = events
+      self.init(start: try DurableStart(record.first), version: record.version, events)
     } catch {
-      throw .damaged(id: id, location: location, reason: error.reason)
+      throw .damaged(id: record.id, location: location, reason: error.reason)
     }
   }
 
-  /// Returns the record of a run.
-  static func record(
-    id: String,
-    name: String,
-    _ start: DurableStart,
-    version: UInt64,
-    _ events: [DurableEvent]
-  ) -> CheckpointRecord {
-    CheckpointRecord(
-      id: id,
-      progression: Self.name(name),
-      schemaVersion: 0,
-      version: version,
-      first: start.bytes,
-      stage: events.isEmpty ? [] : CheckpointEntries.bytes(of: DurableEvent.bytes(of: events))
-    )
+  init(start: DurableStart, version: UInt64, _ events: [DurableEvent] = []) {
+    self.start = start
+    self.version = version
+    self.events = events
+    log = DurableLog(events)
   }
 }
 
@@ -104,22 +86,5 @@ extension CheckpointRecord {
     guard let chain = DurableRecord.chain(of: self) else { return nil }
     let stored = try DurableRecord(self, of: chain, at: location)
     return (chain, stored.start.version, stored.events)
-  }
-}
-
-/// The entries that were appended to a record: each with its length, four bytes, most significant first.
-enum CheckpointEntries {
-  static func bytes(of entry: [UInt8]) -> [UInt8] { UInt32(entry.count).bigEndianBytes + entry }
-
-  static func entries(in bytes: [UInt8]) throws(DurableFormatError) -> [ArraySlice<UInt8>] {
-    var rest = bytes[...]
-    var entries: [ArraySlice<UInt8>] = []
-    while !rest.isEmpty {
-      let length = rest.count < 4 ? Int.max : Int(UInt32(bigEndianBytes: rest.prefix(4)))
-      guard length <= rest.count - 4 else { throw DurableFormatError(reason: "its last entry is truncated") }
-      entries.append(rest.dropFirst(4).prefix(length))
-      rest = rest.dropFirst(4 + length)
-    }
-    return entries
   }
 }

@@ -134,7 +134,7 @@ extension DurableRun {
       do {
         return (.concluded(.resolved(try outputs.encode(value))), .resolved(()))
       } catch {
-        throw unstorable("its output", DurableValueError.reason(error))
+        throw unstorable("its output", StoredReason.text(error))
       }
     case .failed(let error):
       let stored = DurableFailures.stored(error, of: settings.name)
@@ -162,13 +162,15 @@ extension DurableRun {
   }
 
   func finish() async -> Bool {
-    let final = state.withLock { state -> (DurableStart, [DurableEvent], UInt64, CheckpointLease)? in
-      guard !state.isStopped, state.log.isEnded, let lease = state.holder?.lease else { return nil }
-      return (state.start, state.log.events, state.recordVersion, lease)
+    let final = state.withLock { state -> (DurableStart, StoredOutcome, UInt64, CheckpointLease)? in
+      guard !state.isStopped, state.log.isEnded, case .concluded(let outcome) = state.log.phase,
+        let lease = state.holder?.lease
+      else { return nil }
+      return (state.start, outcome, state.recordVersion, lease)
     }
-    guard let (start, events, version, lease) = final, !settings.isCheck else { return false }
+    guard let (start, outcome, version, lease) = final, !settings.isCheck else { return false }
     // What follows frees space only: the outcome is stored.
-    let record = DurableRecord.record(id: id, name: settings.name, start, version: version + 1, events)
+    let record = record(start, version: version + 1, [.concluded(outcome)])
     try? await store.save(record, ifVersionIs: version, under: lease)
     return true
   }

@@ -26,20 +26,20 @@ extension DurableRun {
     watch(holder)
     var stored = try await stored()
     if stored == nil { stored = try await saveStart(under: lease) }
-    guard var stored else { throw CheckpointError.notStarted(id: id, location: location) }
+    guard let stored else { throw CheckpointError.notStarted(id: id, location: location) }
     if stored.log.isEnded {
       let outcome = try outcome(of: stored.log)
       state.withLock { $0.log = stored.log }
-      _ = try? await synced(stored, under: lease)
+      _ = try? await sync(stored, under: lease)
       await end()
       return .ended(outcome)
     }
     let input = try input(stored.start.input)
-    stored = try await synced(stored, under: lease)
+    let version = try await sync(stored, under: lease)
     let cancellation = state.withLock { state -> Cancellation? in
       state.log = stored.log
       state.start = stored.start
-      state.recordVersion = stored.version
+      state.recordVersion = version
       state.isResumed = stored.log.phase != .running
       state.hasBegun = true
       guard let cancellation = state.cancellation, state.log.phase == .running else { return nil }
@@ -88,52 +88,57 @@ extension DurableRun {
 // MARK: - What is stored when a run begins
 
 extension DurableRun {
-  struct Stored {
-    let start: DurableStart
-    let log: DurableLog
-    let version: UInt64
-    let eventCount: Int
-  }
-
-  func stored() async throws -> Stored? {
+  func stored() async throws -> DurableRecord? {
     guard let record = try await store.load(id) else { return nil }
     let stored = try DurableRecord(record, of: settings.name, at: location)
     if let input = settings.input, try differs(input, from: stored.start.input) {
       throw CheckpointError.differentStart(id: id, location: location)
     }
-    let log = DurableLog(stored.events)
-    return Stored(start: stored.start, log: log, version: record.version, eventCount: stored.events.count)
+    return stored
   }
 
   /// Syncs what was loaded, and replaces it when most of it has no effect any more.
   ///
   /// The process that wrote it may have died before it was synced. What this process does must not outlive what it is
   /// based on, for example when the power fails. The database of a fleet has synced what it returns.
-  func synced(_ stored: Stored, under lease: CheckpointLease) async throws -> Stored {
-    guard !settings.isCheck, stored.eventCount > 0 else { return stored }
-    let events = stored.log.events
-    let version = stored.version + 1
-    if stored.eventCount > 2 * events.count + 16 {
-      let record = DurableRecord.record(id: id, name: settings.name, stored.start, version: version, events)
+  ///
+  /// - Returns: The version of the record.
+  func sync(_ stored: DurableRecord, under lease: CheckpointLease) async throws -> UInt64 {
+    let count = stored.events.count
+    guard !settings.isCheck, count > 0 else { return stored.version }
+    let events = stored.log.effective(stored.events)
+    if count > 2 * events.count + 16 {
+      let record = record(stored.start, version: stored.version + 1, events)
       try await store.save(record, ifVersionIs: stored.version, under: lease)
-    } else if settings.host == nil, !stored.log.isEnded || stored.eventCount > events.count {
+    } else if settings.host == nil, !stored.log.isEnded || count > events.count {
       try await store.append([], ifVersionIs: stored.version, under: lease)
     } else {
-      return stored
+      return stored.version
     }
-    return Stored(start: stored.start, log: stored.log, version: version, eventCount: events.count)
+    return stored.version + 1
   }
 
-  func saveStart(under lease: CheckpointLease) async throws -> Stored? {
+  func saveStart(under lease: CheckpointLease) async throws -> DurableRecord? {
     guard let input = settings.input else { return nil }
     let bytes: [UInt8]
     do { bytes = try inputs.stored(input).bytes } catch {
-      throw unstorable("its input", DurableValueError.reason(error))
+      throw unstorable("its input", StoredReason.text(error))
     }
     let start = DurableStart(identity: DurableStart.newIdentity(), version: settings.version, input: bytes)
-    let record = DurableRecord.record(id: id, name: settings.name, start, version: 1, [])
-    try await store.save(record, ifVersionIs: nil, under: lease)
-    return Stored(start: start, log: DurableLog(), version: 1, eventCount: 0)
+    try await store.save(record(start, version: 1, []), ifVersionIs: nil, under: lease)
+    return DurableRecord(start: start, version: 1)
+  }
+
+  /// Returns the record of the run with some events.
+  func record(_ start: DurableStart, version: UInt64, _ events: [DurableEvent]) -> CheckpointRecord {
+    CheckpointRecord(
+      id: id,
+      progression: DurableRecord.name(settings.name),
+      schemaVersion: 0,
+      version: version,
+      first: start.bytes,
+      stage: events.isEmpty ? [] : CheckpointEntries.bytes(of: DurableEvent.bytes(of: events))
+    )
   }
 
   private func differs(_ input: any Sendable, from stored: [UInt8]) throws -> Bool {

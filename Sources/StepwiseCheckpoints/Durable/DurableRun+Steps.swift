@@ -150,10 +150,10 @@ extension DurableRun {
     do {
       stored = try values.stored(value)
       guard stored.bytes.count <= settings.maxValueSize else {
-        throw DurableValueError(reason: "it has \(stored.bytes.count) bytes; the limit is \(settings.maxValueSize)")
+        throw DataError(reason: "it has \(stored.bytes.count) bytes; the limit is \(settings.maxValueSize)")
       }
     } catch {
-      let error = unstorable(call.name, DurableValueError.reason(error))
+      let error = unstorable(call.name, StoredReason.text(error))
       guard call.isUndoable else { throw await fail(error, call) }
       return unstored(value, call, error)
     }

@@ -171,7 +171,7 @@ package enum DurableSignals {
   }
 
   package static func decode<Value: Decodable>(_ bytes: [UInt8], as type: Value.Type) throws -> Value {
-    guard let values = DurableValues<Value>() else { throw DurableValueError(reason: "it is not Codable") }
+    guard let values = DurableValues<Value>() else { throw DataError(reason: "it is not Codable") }
     return try values.decode(bytes)
   }
 }

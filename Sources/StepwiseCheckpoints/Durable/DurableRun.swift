@@ -53,7 +53,7 @@ final class DurableRun: RunJournal {
   }
 
   func unknown(_ what: String, _ error: any Error) -> CheckpointError {
-    let reason = "\(what): \(DurableValueError.reason(error))"
+    let reason = "\(what): \(StoredReason.text(error))"
     return .unknownShape(id: id, location: location, schemaVersion: version, reason: reason)
   }
 

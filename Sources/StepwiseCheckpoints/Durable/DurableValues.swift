@@ -25,12 +25,12 @@ struct DurableValues<Value> {
 
   /// Returns the bytes of a value, and the value that is decoded from them.
   ///
-  /// - Throws: `DurableValueError` when the value changes, and the errors of the encoder and the decoder.
+  /// - Throws: `DataError` when the value changes, and the errors of the encoder and the decoder.
   func stored(_ value: Value) throws -> (bytes: [UInt8], copy: Value) {
     let bytes = try encode(value)
     let copy = try decode(bytes)
     if value is any Equatable, let path = StageDifference.path(from: value, to: copy) {
-      throw DurableValueError(reason: "\(path.isEmpty ? "it" : path) changes when it is stored and decoded")
+      throw DataError(reason: "\(path.isEmpty ? "it" : path) changes when it is stored and decoded")
     }
     return (bytes, copy)
   }
@@ -43,24 +43,14 @@ struct DurableValues<Value> {
   func decode(_ bytes: [UInt8]) throws -> Value {
     let decoded: Any = try codable.map { try JSONDecoder.ofStages.decode($0, from: Data(bytes)) } ?? ()
     guard let value = decoded as? Value else {
-      throw DurableValueError(reason: "it is not a \(Value.self)")
+      throw DataError(reason: "it is not a \(Value.self)")
     }
     return value
   }
 
   private func encode<Stored: Codable>(_ value: Value, as type: Stored.Type) throws -> [UInt8] {
-    guard let value = value as? Stored else { throw DurableValueError(reason: "it is not a \(Stored.self)") }
+    guard let value = value as? Stored else { throw DataError(reason: "it is not a \(Stored.self)") }
     return try Array(JSONEncoder.ofStages.encode(value))
-  }
-}
-
-/// The reason why a value cannot be stored.
-struct DurableValueError: Error {
-  let reason: String
-
-  /// Returns the reason for an error of an encoder or decoder.
-  static func reason(_ error: any Error) -> String {
-    (error as? DurableValueError)?.reason ?? StoredReason.text(error)
   }
 }
 
@@ -98,7 +88,7 @@ enum DurableFailures {
 
   /// Returns the error that was stored.
   static func error(_ failure: StoredFailure, of step: String) -> any Error {
-    own(failure) ?? decoded(failure) ?? StepFailure(step: step, type: failure.type, message: failure.description)
+    (try? own(failure)) ?? decoded(failure) ?? StepFailure(step: step, type: failure.type, message: failure.description)
   }
 
   private static func failure(_ error: any Error, of step: String) -> StoredFailure {
@@ -129,50 +119,46 @@ enum DurableFailures {
   // MARK: - Errors of this package
 
   private static func own(_ error: any Error, of step: String) -> (StoredFailure.Kind, [UInt8])? {
-    var writer = DurableWriter()
+    var bytes: [UInt8] = []
     switch error {
     case is CancellationError: return (.cancellation, [])
     case let error as TimeoutError:
-      writer.text(error.step)
-      writer.number(Int(error.duration.clamped.components.seconds))
-      writer.number(Int(error.duration.clamped.components.attoseconds))
-      if let underlying = error.underlyingError { writer.failure(failure(underlying, of: step)) }
-      return (.timeout, writer.bytes)
+      let (seconds, attoseconds) = error.duration.clamped.components
+      bytes.write(error.step, Int(seconds), Int(attoseconds))
+      if let underlying = error.underlyingError { bytes.write(failure(underlying, of: step)) }
+      return (.timeout, bytes)
     case let error as RaceError:
-      for error in error.errors { writer.failure(failure(error, of: step)) }
-      return (.race, writer.bytes)
+      for error in error.errors { bytes.write(failure(error, of: step)) }
+      return (.race, bytes)
     case let error as ChainError:
-      writer.number(error == .reentrant ? 0 : 1)
-      return (.chain, writer.bytes)
+      bytes.write(error == .reentrant ? 0 : 1)
+      return (.chain, bytes)
     case CheckpointError.unstorable(let id, let location, let step, let reason):
-      for text in [id, location, step, reason] { writer.text(text) }
-      return (.checkpoint, writer.bytes)
+      bytes.write(id, location, step, reason)
+      return (.checkpoint, bytes)
     default: return nil
     }
   }
 
-  private static func own(_ failure: StoredFailure) -> (any Error)? {
-    var reader = DurableReader(failure.value)
+  private static func own(_ failure: StoredFailure) throws(DataError) -> (any Error)? {
+    var reader = ByteReader(failure.value)
     switch failure.kind {
     case .other, .codable: return nil
     case .cancellation: return CancellationError()
     case .timeout:
-      guard let step = try? reader.text(), let seconds = try? reader.number(), let rest = try? reader.number() else {
-        return nil
-      }
-      let duration = Duration(secondsComponent: Int64(seconds), attosecondsComponent: Int64(rest))
-      let underlying = (try? reader.failure()).map { error($0, of: step) }
+      let step = try reader.read(String.self)
+      let (seconds, attoseconds) = (try reader.read(Int.self), try reader.read(Int.self))
+      let duration = Duration(secondsComponent: Int64(seconds), attosecondsComponent: Int64(attoseconds))
+      let underlying = reader.isAtEnd ? nil : error(try reader.read(), of: step)
       return TimeoutError(step: step, duration: duration, underlyingError: underlying)
     case .race:
       var errors: [any Error] = []
-      while !reader.isAtEnd, let next = try? reader.failure() { errors.append(error(next, of: "")) }
+      while !reader.isAtEnd { errors.append(error(try reader.read(), of: "")) }
       return RaceError(errors: errors)
-    case .chain: return (try? reader.number()) == 0 ? ChainError.reentrant : ChainError.outsideRun
+    case .chain: return try reader.read(Int.self) == 0 ? ChainError.reentrant : ChainError.outsideRun
     case .checkpoint:
-      guard let id = try? reader.text(), let location = try? reader.text(), let step = try? reader.text(),
-        let reason = try? reader.text()
-      else { return nil }
-      return CheckpointError.unstorable(id: id, location: location, step: step, reason: reason)
+      let (id, location) = (try reader.read(String.self), try reader.read(String.self))
+      return CheckpointError.unstorable(id: id, location: location, step: try reader.read(), reason: try reader.read())
     }
   }
 }

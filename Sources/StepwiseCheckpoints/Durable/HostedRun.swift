@@ -95,7 +95,7 @@ extension DurableRun {
 extension CheckpointRecord {
   /// Creates the record of a hosted run from what `hostedStart` returned and the entries that followed.
   ///
-  /// - Throws: `DurableFormatError` when the text is not the start of a run.
+  /// - Throws: `DataError` when the text is not the start of a run.
   package init(
     hosted id: String,
     name: String,
@@ -103,9 +103,9 @@ extension CheckpointRecord {
     version: Int,
     recordVersion: UInt64,
     entries: [[UInt8]]
-  ) throws(DurableFormatError) {
+  ) throws(DataError) {
     guard let (identity, input) = HostedStart.parts(of: start) else {
-      throw DurableFormatError(reason: "it is not the start of a run")
+      throw DataError(reason: "it is not the start of a run")
     }
     self.init(
       id: id,
@@ -147,11 +147,11 @@ extension StoredOutcome {
 
   /// Returns the error of a run that has not resolved, from its text; nil when it was cancelled.
   ///
-  /// - Throws: `DurableFormatError` when it is not such a text.
-  package static func error(_ text: String, of name: String) throws(DurableFormatError) -> (any Error)? {
+  /// - Throws: `DataError` when it is not such a text.
+  package static func error(_ text: String, of name: String) throws(DataError) -> (any Error)? {
     guard let data = Data(base64Encoded: String(text.dropFirst().dropLast())),
       case .concluded(let outcome)? = try DurableEvent.events(in: data).first
-    else { throw DurableFormatError(reason: "it is not an outcome") }
+    else { throw DataError(reason: "it is not an outcome") }
     guard case .failed(let failure) = outcome else { return nil }
     return DurableFailures.error(failure, of: name)
   }

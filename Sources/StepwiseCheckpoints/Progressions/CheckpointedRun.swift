@@ -100,7 +100,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   }
 
   private func position(of record: CheckpointRecord, _ holder: LeaseHolder?) throws -> Position {
-    try check(record)
+    try record.check(id: id, progression: coder.name, at: store.location(of: id))
     let stage = try decode(record.stage, schemaVersion: record.schemaVersion)
     let isCurrent = record.schemaVersion == coder.schemaVersion
     let first = isCurrent ? record.first : try encode(decode(record.first, schemaVersion: record.schemaVersion))
@@ -132,23 +132,6 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
       try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
     }
     return Position(stage: stage, version: record.version, first: first, holder: holder)
-  }
-
-  /// Checks that the record belongs to this progression.
-  private func check(_ record: CheckpointRecord) throws(CheckpointError) {
-    let location = store.location(of: id)
-    guard record.isIntact else {
-      throw .damaged(id: id, location: location, reason: "its checksum does not match its content")
-    }
-    guard record.id.utf8.elementsEqual(id.utf8) else {
-      throw .damaged(id: id, location: location, reason: "it was stored under the id \"\(record.id)\"")
-    }
-    guard record.version < .max else {
-      throw .damaged(id: id, location: location, reason: "its stage counter has no successor")
-    }
-    guard record.progression == coder.name else {
-      throw .foreignType(id: id, location: location, stored: record.progression, expected: coder.name)
-    }
   }
 
   /// Returns whether the first stage differs from the stored one of the current version.

@@ -42,25 +42,25 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
   }
 
   /// Decodes a stage that was stored in any version of the shape.
-  package func decode(_ bytes: [UInt8], schemaVersion stored: Int) throws(UnknownShape) -> P {
+  package func decode(_ bytes: [UInt8], schemaVersion stored: Int) throws(DataError) -> P {
     do {
       if stored == schemaVersion { return try JSONDecoder.ofStages.decode(P.self, from: Data(bytes)) }
       guard let migration = migrations.first(where: { $0.version == stored }) else {
-        throw UnknownShape(
+        throw DataError(
           reason: stored > schemaVersion
             ? "this program knows versions up to \(schemaVersion); update the program"
             : "there is no migration to version \(schemaVersion); declare a CheckpointMigration(from: \(stored))"
         )
       }
       return try migration.migrate(bytes)
-    } catch let error as UnknownShape {
+    } catch let error as DataError {
       throw error
     } catch {
       let advice =
         stored == schemaVersion
         ? "declare schemaVersion \(stored + 1) and a CheckpointMigration(from: \(stored))"
         : "correct the CheckpointMigration(from: \(stored))"
-      throw UnknownShape(reason: "\(StoredReason.text(error)); \(advice)")
+      throw DataError(reason: "\(StoredReason.text(error)); \(advice)")
     }
   }
 
@@ -88,6 +88,7 @@ enum StoredReason {
 
   /// Returns the description of an error, without the value that it concerns, and cut when it is long.
   static func text(_ error: any Error) -> String {
+    if let error = error as? DataError { return error.reason }
     var text: String
     if case EncodingError.invalidValue(_, let context) = error {
       let path = context.codingPath.map(\.stringValue).joined(separator: ".")
@@ -98,11 +99,6 @@ enum StoredReason {
     if text.count > 300 { text = text.prefix(300) + "…" }
     return text
   }
-}
-
-/// The reason why bytes are not a stage.
-package struct UnknownShape: Error {
-  package let reason: String
 }
 
 extension JSONEncoder {
