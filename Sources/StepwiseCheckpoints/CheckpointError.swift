@@ -132,6 +132,11 @@ extension CheckpointError {
     }
   }
 
+  /// Creates the error of a system call that concerns an id, or a whole store.
+  init(_ failure: FileFailure, of id: CheckpointID?) {
+    self = .io(id: id?.text ?? "", location: failure.path, operation: failure.operation, errno: failure.code)
+  }
+
   /// Whether the operating system allows at most reading: the disk is full or read-only, or writing is not permitted.
   var cannotWrite: Bool {
     if case .io(_, _, _, let code) = self { SystemMessage.cannotWrite(code) } else { false }

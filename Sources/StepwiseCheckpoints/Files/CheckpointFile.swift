@@ -44,10 +44,11 @@ import StepwiseFiles
 /// An entry that is incomplete at the end of the file was being written when the process or the machine died. It does not
 /// count, and the next one replaces it. Every later format keeps the first four fields, so that damage can be
 /// distinguished from a newer format.
-enum CheckpointFile {
-  static let format = 3
-  static let magic = Array("STEPWISE".utf8)
+struct CheckpointFile {
+  static let newestFormat = 3
+  private static let magic = Array("STEPWISE".utf8)
   private static let prefixLength = 28
+  private static let endMark: UInt8 = 0xa5
 
   /// Returns the bytes of a record.
   static func bytes(of record: CheckpointRecord, format: Int = 1) -> [UInt8] {
@@ -80,7 +81,7 @@ enum CheckpointFile {
   static func bytes(ofEntry entry: [UInt8], version: UInt64) -> [UInt8] {
     let length = UInt32(entry.count)
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(entryHeader + entry.count + 1)
+    bytes.reserveCapacity(entry.count + 17)
     bytes += length.bigEndianBytes
     bytes += (~length).bigEndianBytes
     bytes += sum(ofEntry: entry, version: version).bigEndianBytes
@@ -88,9 +89,6 @@ enum CheckpointFile {
     bytes.append(endMark)
     return bytes
   }
-
-  private static let entryHeader = 16
-  private static let endMark: UInt8 = 0xa5
 
   private static func sum(ofEntry entry: [UInt8], version: UInt64) -> UInt64 {
     var sum = CRC64()
@@ -100,28 +98,76 @@ enum CheckpointFile {
     return sum.value
   }
 
-  /// Reads a record.
+  // MARK: - Reading
+
+  private let file: OpenFile
+  private let prefix: [UInt8]
+  private let format: Int
+  private let checksum: UInt64
+  /// The length of what follows the prefix, without what was appended.
+  private let bodyLength: Int
+  private let appendedLength: Int
+
+  /// Starts to read a file, which has to have the length that was written.
   ///
   /// It allocates no more memory than the size of the file, whatever the file contains.
-  static func record(in file: OpenFile, at path: CheckpointPath) throws(CheckpointError) -> CheckpointRecord {
-    var reader = try Reader(file, at: path)
-    let (format, expected) = try reader.prefix()
-    guard format <= Self.format else {
-      try reader.skip()
-      try reader.finish(expected)
-      throw .newerFormat(id: path.id?.text ?? "", location: path.file.path, format: format, known: Self.format)
+  ///
+  /// - Throws: `DataError` when the file is damaged, and the errors of the system.
+  init(_ file: OpenFile) throws {
+    let status = try file.status()
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: break
+    case S_IFDIR: throw DataError(reason: "it is a directory")
+    default: throw DataError(reason: "it is not a regular file")
     }
-    var version = try reader.number(UInt64.self)
-    let schemaVersion = try Int(reader.number(Int64.self))
-    let checksum = try reader.number(UInt64.self)
-    let id = try reader.text()
-    let name = try reader.text()
-    let first = try reader.bytes(UInt64.self)
-    var stage = try reader.bytes(UInt64.self)
-    try reader.finish(expected)
+    self.file = file
+    prefix = try file.read(Self.prefixLength)
+    var reader = ByteReader(prefix)
+    guard try reader.take(8).elementsEqual(Self.magic) else {
+      throw DataError(reason: "it does not start with STEPWISE")
+    }
+    format = try Int(reader.number(UInt32.self))
+    let (size, length) = (Int(status.st_size), try reader.number(UInt64.self))
+    guard length == size || format > 1 && length < size && length > Self.prefixLength else {
+      throw DataError(reason: "it has \(size) bytes, and \(length) were written")
+    }
+    bodyLength = Int(length) - Self.prefixLength
+    appendedLength = size - Int(length)
+    checksum = try reader.number(UInt64.self)
+    guard format > 0 else { throw DataError(reason: "its format is 0") }
+  }
+
+  /// Reads only the id, which may be wrong if the file is damaged.
+  func id() throws -> CheckpointID {
+    var reader = ByteReader(try file.read(min(bodyLength, Self.prefixLength + CheckpointID.longest)))
+    _ = try reader.take(24)
+    return try CheckpointID(reader.text(UInt32.self))
+  }
+
+  /// Reads the record; the id is for the error of a newer format.
+  func record(of id: CheckpointID?) throws -> CheckpointRecord {
+    let bytes = try file.read(bodyLength)
+    guard bytes.count == bodyLength else { throw DataError(reason: "it is truncated") }
+    var sum = CRC64()
+    sum.update(prefix.prefix(20))
+    sum.update(bytes)
+    guard sum.value == checksum else { throw DataError(reason: "its checksum does not match its content") }
+    guard format <= Self.newestFormat else {
+      let (id, location) = (id?.text ?? "", file.location.path)
+      throw CheckpointError.newerFormat(id: id, location: location, format: format, known: Self.newestFormat)
+    }
+    var body = ByteReader(bytes)
+    var version = try body.number(UInt64.self)
+    let schemaVersion = try Int(body.number(Int64.self))
+    let checksum = try body.number(UInt64.self)
+    let (id, name) = (try body.text(UInt32.self), try body.text(UInt32.self))
+    let first = try body.bytes(UInt64.self)
+    var stage = try body.bytes(UInt64.self)
+    guard body.isAtEnd else { throw DataError(reason: "it has \(body.rest.count) extra bytes") }
+    var appended = ByteReader(appendedLength > 0 ? try file.read(appendedLength) : [])
     var isAppended = false
-    while format > 1, let entry = try reader.entry(version: version + 1, format: format) {
-      version += 1
+    while let entry = try entry(from: &appended, version: version &+ 1) {
+      version &+= 1
       isAppended = true
       stage += CheckpointEntries.bytes(of: entry)
     }
@@ -138,129 +184,25 @@ enum CheckpointFile {
     return record
   }
 
-  /// Reads only the id, which may be wrong if the file is damaged.
-  static func id(in file: OpenFile, at path: CheckpointPath) throws(CheckpointError) -> CheckpointID {
-    var reader = try Reader(file, at: path)
-    _ = try reader.prefix()
-    for _ in 0..<3 { _ = try reader.number(UInt64.self) }
-    return try CheckpointID(reader.text())
-  }
-
-  /// Reads a file from its start, and never more than remains.
-  private struct Reader {
-    let file: OpenFile
-    let path: CheckpointPath
-    /// What is left to read of the first part of the file.
-    var left: Int
-    /// What was appended to it.
-    var appended = 0
-    var sum = CRC64()
-    /// What was read from the file and not taken yet.
-    var buffer: ArraySlice<UInt8> = []
-
-    init(_ file: OpenFile, at path: CheckpointPath) throws(CheckpointError) {
-      let status = try path.naming { () throws(FileFailure) in try file.status() }
-      switch status.st_mode & S_IFMT {
-      case S_IFREG: break
-      case S_IFDIR: throw path.damaged("it is a directory")
-      default: throw path.damaged("it is not a regular file")
-      }
-      self.file = file
-      self.path = path
-      left = Int(status.st_size)
+  /// Reads the next entry; nil at the end, and for one that was not written completely.
+  private func entry(from reader: inout ByteReader, version: UInt64) throws(DataError) -> [UInt8]? {
+    guard reader.rest.count >= 16 else { return nil }
+    let (length, copy) = (try reader.number(UInt32.self), try reader.number(UInt32.self))
+    let checksum = try reader.number(UInt64.self)
+    guard ~length == copy else {
+      // After a power failure, a file may have its new length, and zeros in place of the new content.
+      if checksum & 0xff == 0, reader.rest.allSatisfy({ $0 == 0 }) { return nil }
+      throw DataError(reason: "the length of an entry does not match its copy")
     }
-
-    /// Returns the format and the checksum of a file with the right length.
-    mutating func prefix() throws(CheckpointError) -> (format: Int, sum: UInt64) {
-      let size = left
-      guard try take(8) == CheckpointFile.magic else { throw path.damaged("it does not start with STEPWISE") }
-      let format = try number(UInt32.self)
-      let length = try number(UInt64.self)
-      guard length == UInt64(size) || format > 1 && length < UInt64(size) && length > 28 else {
-        throw path.damaged("it has \(size) bytes, and \(length) were written")
-      }
-      appended = size - Int(length)
-      left -= appended
-      let checked = sum
-      let expected = try number(UInt64.self)
-      sum = checked
-      guard format > 0 else { throw path.damaged("its format is 0") }
-      return (Int(format), expected)
+    let markLength = format > 2 ? 1 : 0
+    guard Int(length) + markLength <= reader.rest.count else { return nil }
+    let entry = Array(try reader.take(Int(length)))
+    let mark = try reader.take(markLength).first
+    let isIntact = Self.sum(ofEntry: entry, version: version) == checksum
+    guard isIntact, mark ?? Self.endMark == Self.endMark else {
+      if reader.isAtEnd, mark ?? entry.last == 0 { return nil }
+      throw DataError(reason: "the checksum of an entry does not match its content")
     }
-
-    mutating func number<Number: FixedWidthInteger>(_ type: Number.Type) throws(CheckpointError) -> Number {
-      Number(bigEndianBytes: try take(Number.bitWidth / 8))
-    }
-
-    mutating func bytes<Length: FixedWidthInteger>(_ type: Length.Type) throws(CheckpointError) -> [UInt8] {
-      let length = try number(Length.self)
-      guard let count = Int(exactly: length) else { throw path.damaged("it contains an impossible length") }
-      return try take(count)
-    }
-
-    mutating func text() throws(CheckpointError) -> String {
-      guard let text = String(validating: try bytes(UInt32.self), as: UTF8.self) else {
-        throw path.damaged("it contains a name that is not UTF-8")
-      }
-      return text
-    }
-
-    /// Reads the next entry; nil at the end, and for one that was not written completely.
-    mutating func entry(version: UInt64, format: Int) throws(CheckpointError) -> [UInt8]? {
-      let rest = appended
-      (left, appended) = (rest, 0)
-      guard rest >= CheckpointFile.entryHeader else { return nil }
-      let header = try take(CheckpointFile.entryHeader)
-      let length = UInt32(bigEndianBytes: header[..<4])
-      guard ~length == UInt32(bigEndianBytes: header[4..<8]) else {
-        // After a power failure, a file may have its new length, and zeros in place of the new content.
-        if header.last == 0, try isZero() { return nil }
-        throw path.damaged("the length of an entry does not match its copy")
-      }
-      let markLength = format > 2 ? 1 : 0
-      guard Int(length) + markLength <= left else { return nil }
-      let entry = try take(Int(length))
-      let mark = try take(markLength).first
-      let isIntact = CheckpointFile.sum(ofEntry: entry, version: version) == UInt64(bigEndianBytes: header[8...])
-      guard isIntact, mark ?? CheckpointFile.endMark == CheckpointFile.endMark else {
-        if left == 0, mark ?? entry.last == 0 { return nil }
-        throw path.damaged("the checksum of an entry does not match its content")
-      }
-      (left, appended) = (0, left)
-      return entry
-    }
-
-    /// Whether only zeros are left.
-    private mutating func isZero() throws(CheckpointError) -> Bool {
-      while left > 0 {
-        if try take(min(left, 65_536)).contains(where: { $0 != 0 }) { return false }
-      }
-      return true
-    }
-
-    /// Skips the rest.
-    mutating func skip() throws(CheckpointError) {
-      while left > 0 { _ = try take(min(left, 65_536)) }
-    }
-
-    mutating func finish(_ expected: UInt64) throws(CheckpointError) {
-      guard left == 0 else { throw path.damaged("it has \(left) extra bytes") }
-      guard sum.value == expected else { throw path.damaged("its checksum does not match its content") }
-    }
-
-    private mutating func take(_ count: Int) throws(CheckpointError) -> [UInt8] {
-      guard count <= left else { throw path.damaged("it is truncated") }
-      if buffer.count < count {
-        // A small file is read at once.
-        let more = max(count - buffer.count, min(left - buffer.count, 16_384))
-        buffer = buffer + (try path.naming { () throws(FileFailure) in try file.read(more) })[...]
-      }
-      guard buffer.count >= count else { throw path.damaged("it is truncated") }
-      let bytes = Array(buffer.prefix(count))
-      buffer.removeFirst(count)
-      left -= count
-      sum.update(bytes)
-      return bytes
-    }
+    return entry
   }
 }

@@ -14,75 +14,59 @@ import StepwiseFiles
 #endif
 
 /// The directory of a store, with a file for each id.
+///
+/// The methods throw the errors of the system as they are; the store adds the id.
 struct CheckpointFolder: Sendable {
   let directory: FileLocation
   let permissions: CheckpointPermissions
 
-  var leases: LeaseFolder { LeaseFolder(directory: directory.appending(".locks"), permissions: permissions) }
-
   /// Returns the file of an id.
   func file(of id: CheckpointID) -> FileLocation { directory.appending(CheckpointName(id).checkpoint) }
 
-  /// Creates the directory if it does not exist.
-  func create() throws(CheckpointError) {
-    try CheckpointPath(id: nil, file: directory).naming { () throws(FileFailure) in
-      try directory.makeDirectories(mode: permissions.directories)
-    }
-  }
+  private func temporary(of id: CheckpointID) -> FileLocation { directory.appending(CheckpointName(id).temporary) }
+
+  // MARK: - Records
 
   /// Returns the record of an id; nil when there is none.
-  func record(of id: CheckpointID) throws(CheckpointError) -> CheckpointRecord? {
-    let path = CheckpointPath(id: id, file: file(of: id))
-    guard let record = try record(at: path) else { return nil }
-    guard record.id.utf8.elementsEqual(id.bytes) else {
-      throw path.damaged("it was stored under the id \"\(record.id)\"")
+  func record(of id: CheckpointID) throws -> CheckpointRecord? {
+    try reading(file(of: id), of: id) { file in
+      let record = try file.record(of: id)
+      guard record.id.utf8.elementsEqual(id.bytes) else {
+        throw DataError(reason: "it was stored under the id \"\(record.id)\"")
+      }
+      return record
     }
-    return record
   }
 
-  /// Returns the record in a file, whatever its id; nil when there is no file.
-  func record(at path: CheckpointPath) throws(CheckpointError) -> CheckpointRecord? {
+  /// Reads a file, and names it when it is damaged; returns nil when there is none.
+  func reading<Value>(
+    _ location: FileLocation,
+    of id: CheckpointID?,
+    _ read: (CheckpointFile) throws -> Value
+  ) throws -> Value? {
     do {
-      guard let file = try path.naming({ () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }) else {
-        return nil
-      }
-      return try CheckpointFile.record(in: file, at: path)
-    } catch .io(_, _, _, ELOOP) {
-      throw path.damaged("it is a symbolic link, which is not followed")
+      return try location.openIfPresent(O_RDONLY).map { try read(CheckpointFile($0)) }
+    } catch let error as DataError {
+      throw CheckpointError.damaged(id: id?.text ?? "", location: location.path, reason: error.reason)
+    } catch let failure as FileFailure where failure.code == ELOOP {
+      let reason = "it is a symbolic link, which is not followed"
+      throw CheckpointError.damaged(id: id?.text ?? "", location: location.path, reason: reason)
     }
   }
 
   /// Writes a record to a temporary file and renames it over the last one.
-  func write(_ record: CheckpointRecord, of id: CheckpointID, format: Int = 1) throws(CheckpointError) {
-    let (temporary, checkpoint) = (directory.appending(CheckpointName(id).temporary), file(of: id))
-    let bytes = CheckpointFile.bytes(of: record, format: format)
-    try CheckpointPath(id: id, file: checkpoint).naming { () throws(FileFailure) in
-      try fill(temporary, with: bytes)
-      try temporary.rename(to: checkpoint)
-      try directory.syncDirectory()
-    }
-  }
-
-  /// Writes a record to which entries will be appended.
-  func writeLog(_ record: CheckpointRecord, of id: CheckpointID) throws(CheckpointError) -> CheckpointLog {
-    try write(record, of: id, format: CheckpointFile.format)
-    let path = CheckpointPath(id: id, file: file(of: id))
-    return try path.naming { () throws(FileFailure) in
-      let file = try path.file.open(O_WRONLY)
-      return CheckpointLog(path: path, file: file, end: Int(try file.status().st_size))
-    }
-  }
-
-  /// Writes a file and syncs it; removes it when that fails.
-  private func fill(_ file: FileLocation, with bytes: [UInt8]) throws(FileFailure) {
+  func write(_ record: CheckpointRecord, of id: CheckpointID, format: Int = 1) throws(FileFailure) {
+    let temporary = temporary(of: id)
     do {
-      let file = try create(file)
-      try file.write(bytes)
+      let file = try create(temporary)
+      try file.write(CheckpointFile.bytes(of: record, format: format))
       try file.sync()
     } catch {
-      _ = try? file.unlink()
+      _ = try? temporary.unlink()
       throw error
     }
+    try temporary.rename(to: file(of: id))
+    try directory.syncDirectory()
   }
 
   /// Creates a file with the configured permissions, and replaces one that a killed process left.
@@ -97,122 +81,46 @@ struct CheckpointFolder: Sendable {
     }
   }
 
-  /// Removes the record of an id that is not held, even on a full disk, where no lock file can be created.
-  ///
-  /// - Returns: Nil while another process holds the fence; try again.
-  func removeWhenFree(_ id: CheckpointID) throws(CheckpointError) -> Void? {
-    let locked: LockedFile
+  /// Removes the record of an id.
+  func remove(_ id: CheckpointID) throws {
+    let file = file(of: id)
     do {
-      locked = try leases.lock(id, checkpoint: file(of: id))
+      try temporary(of: id).unlink()
+      try file.unlink()
+      try directory.syncDirectory()
     } catch {
-      guard error.cannotWrite else { throw error }
-      return try leases.withoutLockFile(id, checkpoint: file(of: id)) { () throws(CheckpointError) in try remove(id) }
-    }
-    defer { locked.end() }
-    return try remove(id)
-  }
-
-  /// Removes the record of an id and its locked file, which ends the lease of a run that holds the id.
-  func removeWithLease(_ id: CheckpointID) throws(CheckpointError) {
-    try leases.end(id)
-    try remove(id)
-  }
-
-  private func remove(_ id: CheckpointID) throws(CheckpointError) {
-    let path = CheckpointPath(id: id, file: file(of: id))
-    do throws(CheckpointError) {
-      try path.naming { () throws(FileFailure) in
-        try directory.appending(CheckpointName(id).temporary).unlink()
-        try path.file.unlink()
-        try directory.syncDirectory()
-      }
-    } catch {
-      guard path.file.isDirectory else { throw error }
-      throw path.damaged("it is a directory, which you have to remove yourself")
+      guard file.isDirectory else { throw error }
+      let reason = "it is a directory, which you have to remove yourself"
+      throw CheckpointError.damaged(id: id.text, location: file.path, reason: reason)
     }
   }
+
+  // MARK: - Listing
 
   /// Returns the last change of the names in the directory; nil when it was so recent that a further change may have the
   /// same time, because file systems measure time in steps.
-  func settledChange() throws(CheckpointError) -> FileFacts? {
-    let path = CheckpointPath(id: nil, file: directory)
-    guard let facts = try path.naming({ () throws(FileFailure) in try directory.facts() }) else { return nil }
+  func settledChange() throws(FileFailure) -> FileFacts? {
+    guard let facts = try directory.facts() else { return nil }
     return Double(WallClock.now.seconds) - facts.lastChange > 3 ? facts : nil
   }
 
   /// Returns the ids that have a record.
-  func ids() throws(CheckpointError) -> [CheckpointID] {
-    let path = CheckpointPath(id: nil, file: directory)
-    let names = try path.naming { () throws(FileFailure) in try directory.names() }
-    var ids: [CheckpointID] = []
-    ids.reserveCapacity(names.count)
-    for name in names {
-      if let id = try id(in: name) { ids.append(id) }
-    }
-    return ids
-  }
+  func ids() throws -> [CheckpointID] { try directory.names().compactMap(id) }
 
-  private func id(in name: String) throws(CheckpointError) -> CheckpointID? {
+  private func id(in name: String) throws -> CheckpointID? {
     switch CheckpointName.meaning(of: name) {
     case .id(let id): return id
     case .stranger: return nil
     case .inside:
-      let path = CheckpointPath(id: nil, file: directory.appending(name))
       do {
-        guard let file = try path.naming({ () throws(FileFailure) in try path.file.openIfPresent(O_RDONLY) }) else {
-          return nil
-        }
-        let id = try CheckpointFile.id(in: file, at: path)
-        return CheckpointName(id).checkpoint == name ? id : nil
-      } catch .damaged, .invalidID, .io(_, _, _, EACCES), .io(_, _, _, EIO), .io(_, _, _, ELOOP) {
+        let id = try reading(directory.appending(name), of: nil) { try $0.id() }
+        return id.flatMap { CheckpointName($0).checkpoint == name ? $0 : nil }
+      } catch is CheckpointError {
+        return nil
+      } catch let failure as FileFailure where [EACCES, EIO].contains(failure.code) {
         return nil
       }
     }
-  }
-}
-
-/// A checkpoint file to which entries are appended.
-struct CheckpointLog: Sendable {
-  let path: CheckpointPath
-  let file: OpenFile
-  private(set) var end: Int
-
-  /// Appends an entry and syncs it.
-  mutating func append(_ entry: [UInt8], version: UInt64) throws(CheckpointError) {
-    let bytes = CheckpointFile.bytes(ofEntry: entry, version: version)
-    try path.naming { () throws(FileFailure) in
-      try file.write(bytes, at: end)
-      try file.sync()
-    }
-    end += bytes.count
-  }
-}
-
-/// A file of a store and the id that it belongs to: every error names both.
-struct CheckpointPath: Sendable {
-  /// Nil for what concerns the whole store.
-  let id: CheckpointID?
-  let file: FileLocation
-
-  func failure(_ operation: String, _ code: Int32) -> CheckpointError {
-    error(FileFailure(operation, file.path, code))
-  }
-
-  func damaged(_ reason: String) -> CheckpointError {
-    .damaged(id: id?.text ?? "", location: file.path, reason: reason)
-  }
-
-  /// Runs file operations whose errors name the id.
-  func naming<Value>(_ body: () throws(FileFailure) -> Value) throws(CheckpointError) -> Value {
-    do {
-      return try body()
-    } catch {
-      throw self.error(error)
-    }
-  }
-
-  private func error(_ failure: FileFailure) -> CheckpointError {
-    .io(id: id?.text ?? "", location: failure.path, operation: failure.operation, errno: failure.code)
   }
 }
 

@@ -60,48 +60,50 @@ extension CheckpointFolder {
   /// Returns a summary of each checkpoint file: those with an id in its order, then the others.
   ///
   /// It only reads, and holds one file at a time in memory.
-  func summaries() throws(CheckpointError) -> [CheckpointSummary] {
-    let path = CheckpointPath(id: nil, file: directory)
-    let names = try path.naming { () throws(FileFailure) in try directory.names() }
-    let found = names.sorted().compactMap { name in
-      name.hasSuffix(CheckpointName.suffix) && !name.hasPrefix(".") ? summary(of: name) : nil
+  func summaries() throws -> [CheckpointSummary] {
+    let found = try directory.names().sorted().compactMap { name in
+      name.hasSuffix(CheckpointName.suffix) && !name.hasPrefix(".") ? try summary(of: name) : nil
     }
     let known = found.compactMap { found in found.id.map { (id: $0, summary: found.summary) } }
     return known.sorted { $0.id < $1.id }.map(\.summary) + found.filter { $0.id == nil }.map(\.summary)
   }
 
   /// Returns nil for a file that has been removed.
-  private func summary(of name: String) -> (id: CheckpointID?, summary: CheckpointSummary)? {
+  private func summary(of name: String) throws -> (id: CheckpointID?, summary: CheckpointSummary)? {
     let file = directory.appending(name)
     guard let facts = try? file.facts() else { return nil }
     var id: CheckpointID?
     if case .id(let named) = CheckpointName.meaning(of: name) { id = named }
     var content: CheckpointSummary.Content?
     var failure: CheckpointError?
-    do throws(CheckpointError) {
-      let path = CheckpointPath(id: id, file: file)
-      guard let record = try record(at: path) else { return nil }
-      let stored = try CheckpointID(record.id)
-      guard CheckpointName(stored).checkpoint == name else {
-        throw path.damaged("it was stored under the id \"\(record.id)\"")
+    do {
+      let record = try reading(file, of: id) { file in
+        let record = try file.record(of: id)
+        guard try CheckpointName(CheckpointID(record.id)).checkpoint == name else {
+          throw DataError(reason: "it was stored under the id \"\(record.id)\"")
+        }
+        guard record.isIntact else { throw DataError(reason: "its checksum does not match its content") }
+        return record
       }
-      guard record.isIntact else { throw path.damaged("its checksum does not match its content") }
-      id = stored
+      guard let record else { return nil }
+      id = try CheckpointID(record.id)
       content = CheckpointSummary.Content(
         progression: record.progression,
         schemaVersion: record.schemaVersion,
         version: record.version,
         stage: CheckpointSummary.name(ofStage: record.stage)
       )
-    } catch {
+    } catch let error as CheckpointError {
       failure = error
+    } catch let error as FileFailure {
+      failure = CheckpointError(error, of: id)
     }
     let summary = CheckpointSummary(
       id: id?.text,
       location: file.path,
       lastSave: Date(timeIntervalSince1970: facts.lastChange),
       byteCount: facts.size,
-      holder: id.flatMap(leases.holder(of:)),
+      holder: id.flatMap(holder(of:)),
       content: content,
       error: failure
     )

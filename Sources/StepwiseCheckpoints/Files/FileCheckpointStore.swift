@@ -70,34 +70,37 @@ public final class FileCheckpointStore: CheckpointStore {
     var path = directory.path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     folder = CheckpointFolder(directory: FileLocation(path), permissions: permissions)
-    guard directory.isFileURL else {
-      let file = FileLocation(directory.absoluteString)
-      throw CheckpointPath(id: nil, file: file).failure("mkdir", SystemMessage.invalidArgument)
+    do {
+      guard directory.isFileURL else {
+        throw FileFailure("mkdir", directory.absoluteString, SystemMessage.invalidArgument)
+      }
+      try folder.directory.makeDirectories(mode: permissions.directories)
+    } catch let failure as FileFailure {
+      throw CheckpointError(failure, of: nil)
     }
-    try folder.create()
   }
 
   /// Acquires the lease of an id.
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
     let id = try CheckpointID(id)
-    let (locked, first) = try await threads.run { [folder] in
-      let locked = try folder.leases.lock(id, checkpoint: folder.file(of: id))
+    let (locked, first) = try await performing(id) { folder in
+      let locked = try folder.lock(id)
       do {
-        return (locked, try folder.leases.nextFence(for: id))
+        return (locked, try folder.nextFence())
       } catch {
-        locked.end()
+        locked.endLock()
         throw error
       }
     }
     let fence: UInt64
     do {
-      fence = try await untilFenceIsFree(id, first) { [folder] in try folder.leases.nextFence(for: id) }
+      fence = try await untilFenceIsFree(id, first) { folder in try folder.nextFence() }
     } catch {
       // On a separate thread, because the work blocks even though it does not throw.
-      try? await threads.run { locked.end() }
+      try? await threads.run { locked.endLock() }
       throw error
     }
-    leases.withLock { leases in leases[id] = FileLease(locked, fence: fence) }
+    leases.withLock { leases in leases[id] = FileLease(id, in: folder, locked, fence: fence) }
     return CheckpointLease(id, fence: fence)
   }
 
@@ -124,7 +127,7 @@ public final class FileCheckpointStore: CheckpointStore {
   /// A file that cannot be read is left unchanged.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
     let id = try CheckpointID(id)
-    return try await threads.run { [folder] in try folder.record(of: id) }
+    return try await performing(id) { folder in try folder.record(of: id) }
   }
 
   /// Replaces the record of an id if its version is the expected one.
@@ -136,17 +139,7 @@ public final class FileCheckpointStore: CheckpointStore {
     let id = try CheckpointID(record.id)
     let held = try held(lease)
     guard lease.key == id else { throw lost(lease) }
-    try await threads.run { [folder] in
-      try held.saving(load: { () throws(CheckpointError) in try folder.record(of: id)?.version }) {
-        (stored: UInt64?) throws(CheckpointError) in
-        if held.isOver { throw .lostLease(id: id.text, location: folder.file(of: id).path) }
-        guard stored == version else {
-          throw .conflict(id: id.text, location: folder.file(of: id).path, expected: version, found: stored)
-        }
-        try folder.write(record, of: id)
-        return record.version
-      }
-    }
+    try await performing(id) { _ in try held.save(record, ifVersionIs: version) }
   }
 
   /// Appends an entry to the record of an id if its version is the expected one.
@@ -158,26 +151,7 @@ public final class FileCheckpointStore: CheckpointStore {
     under lease: CheckpointLease
   ) async throws {
     let held = try held(lease)
-    guard let id = lease.key else { throw lost(lease) }
-    try await threads.run { [folder] in
-      var location: String { folder.file(of: id).path }
-      func check(_ found: UInt64?) throws(CheckpointError) {
-        guard found == version else {
-          throw .conflict(id: id.text, location: location, expected: version, found: found)
-        }
-      }
-      try held.appending(entry) { (known: UInt64??) throws(CheckpointError) in
-        if held.isOver { throw .lostLease(id: id.text, location: location) }
-        if let known { try check(known) }
-      } rewrite: { () throws(CheckpointError) in
-        let record = try folder.record(of: id)
-        try check(record?.version)
-        guard let record = record?.appending(entry) else {
-          throw .conflict(id: id.text, location: location, expected: version, found: nil)
-        }
-        return (record.version, try folder.writeLog(record, of: id))
-      }
-    }
+    try await performing(lease.key) { _ in try held.append(entry, ifVersionIs: version) }
   }
 
   /// Removes the record of an id.
@@ -185,7 +159,7 @@ public final class FileCheckpointStore: CheckpointStore {
   /// This works on a full disk as well, where no lock file can be created.
   @concurrent public func remove(_ id: String) async throws {
     let id = try CheckpointID(id)
-    try await untilFenceIsFree(id, nil) { [folder] in try folder.removeWhenFree(id) }
+    try await untilFenceIsFree(id, nil) { folder in try folder.removeWhenFree(id) }
   }
 
   /// Removes the record of an id even if a run holds the id, and ends the lease of that run.
@@ -197,7 +171,7 @@ public final class FileCheckpointStore: CheckpointStore {
   /// - Throws: ``CheckpointError/io(id:location:operation:errno:)`` when a file cannot be removed.
   @concurrent public func removeEvenIfHeld(_ id: String) async throws {
     let id = try CheckpointID(id)
-    try await threads.run { [folder] in try folder.removeWithLease(id) }
+    try await performing(id) { folder in try folder.removeWithLease(id) }
   }
 
   /// Returns a summary of each checkpoint: those with an id ordered by its UTF-8, then damaged files without one.
@@ -209,7 +183,7 @@ public final class FileCheckpointStore: CheckpointStore {
   /// - Returns: The summaries, as the files were when each was read.
   /// - Throws: ``CheckpointError/io(id:location:operation:errno:)`` when the directory cannot be read.
   @concurrent public func summaries() async throws -> [CheckpointSummary] {
-    try await threads.run { [folder] in try folder.summaries() }
+    try await performing(nil) { folder in try folder.summaries() }
   }
 
   /// Lists the ids that have a record, even a damaged one.
@@ -218,7 +192,7 @@ public final class FileCheckpointStore: CheckpointStore {
   /// does not change, further pages use what was read, until the last page. A file whose id is in neither its name nor
   /// its content, such as a damaged file with a long id, is left out; `load` of the id still reports it.
   @concurrent public func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-    try await threads.run { [self] in
+    try await performing(nil) { [self] folder in
       let change = try folder.settledChange()
       let known = listing.withLock { listing in listing?.change == change ? listing?.ids : nil }
       let ids = try known ?? folder.ids().sorted()
@@ -243,20 +217,62 @@ public final class FileCheckpointStore: CheckpointStore {
     .lostLease(id: lease.id, location: location(of: lease.id))
   }
 
+  /// Performs blocking work on a separate thread; errors of the system name the id.
+  private func performing<Value: Sendable>(
+    _ id: CheckpointID?,
+    _ work: @escaping @Sendable (CheckpointFolder) throws -> Value
+  ) async throws -> Value {
+    try await threads.run { [folder] in
+      do {
+        return try work(folder)
+      } catch let failure as FileFailure {
+        throw CheckpointError(failure, of: id)
+      }
+    }
+  }
+
   /// Repeats an attempt until the fence is free, on separate threads, without blocking any of them while it waits.
   private func untilFenceIsFree<Value: Sendable>(
     _ id: CheckpointID,
     _ first: Value?,
-    _ attempt: @escaping @Sendable () throws -> Value?
+    _ attempt: @escaping @Sendable (CheckpointFolder) throws -> Value?
   ) async throws -> Value {
     if let first { return first }
     let end = ContinuousClock.now.advanced(by: fenceTimeout)
     var delay = Duration.milliseconds(1)
     while true {
-      if let value = try await threads.run(attempt) { return value }
-      guard ContinuousClock.now < end else { throw folder.leases.fenceIsBusy(id) }
+      if let value = try await performing(id, attempt) { return value }
+      guard ContinuousClock.now < end else { throw CheckpointError(folder.busyFence, of: id) }
       try await Task.sleep(for: delay)
       delay = min(delay * 2, .milliseconds(100))
     }
   }
+}
+
+/// The permissions of the files and directories that a `FileCheckpointStore` creates.
+///
+/// Change them if a program of another user has to read your checkpoints. The process mask (`umask`) is applied to
+/// them. Existing files and directories keep their permissions; a checkpoint receives the new ones with the next save.
+public struct CheckpointPermissions: Sendable, Hashable {
+  /// The mode of files, such as `0o600`.
+  public var files: UInt16
+
+  /// The mode of directories, such as `0o700`.
+  public var directories: UInt16
+
+  /// Creates permissions from modes.
+  ///
+  /// - Parameters:
+  ///   - files: The mode of files.
+  ///   - directories: The mode of directories.
+  public init(files: UInt16, directories: UInt16) {
+    self.files = files
+    self.directories = directories
+  }
+
+  /// Only the owner may read and write, because stages hold users' data.
+  public static let owner = CheckpointPermissions(files: 0o600, directories: 0o700)
+
+  /// The owner's group may read and write as well.
+  public static let group = CheckpointPermissions(files: 0o660, directories: 0o770)
 }
