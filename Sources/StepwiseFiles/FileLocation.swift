@@ -63,12 +63,9 @@ package struct FileLocation: Sendable, Hashable {
     guard retrying({ systemRename(path, other.path) }) == 0 else { throw other.failure("rename") }
   }
 
-  /// Removes the file; returns false when there is none.
-  @discardableResult
-  package func unlink() throws(FileFailure) -> Bool {
-    if retrying({ systemUnlink(path) }) == 0 { return true }
-    guard errno == ENOENT else { throw failure("unlink") }
-    return false
+  /// Removes the file, if there is one.
+  package func unlink() throws(FileFailure) {
+    guard retrying({ systemUnlink(path) }) == 0 || errno == ENOENT else { throw failure("unlink") }
   }
 
   /// Returns the status without following a link; nil when nothing exists there.
@@ -166,18 +163,9 @@ package struct FileFacts: Sendable, Hashable {
 package enum WallClock {
   /// The time since 1970, in whole seconds and nanoseconds.
   package static var now: (seconds: Int, nanoseconds: Int) {
-    let now = time(after: 0)
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
     return (now.tv_sec, now.tv_nsec)
-  }
-
-  /// The time after so many nanoseconds, for calls of the system.
-  package static func time(after nanoseconds: Int) -> timespec {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    let sum = time.tv_nsec + nanoseconds
-    time.tv_sec += sum / 1_000_000_000
-    time.tv_nsec = sum % 1_000_000_000
-    return time
   }
 }
 
