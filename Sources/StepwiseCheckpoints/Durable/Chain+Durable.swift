@@ -143,7 +143,7 @@ extension Chain where Input: Codable, Output: Codable {
   @concurrent @discardableResult
   public nonisolated func cancel(id: String, in store: some CheckpointStore, reason: String? = nil) async throws -> Bool
   {
-    if let live = LiveRuns.find(id, of: storedName, store: store) {
+    if let live = DurableRun.find(id, of: storedName, in: store) {
       if let isFirst = try await live.cancelAndStore(reason: reason) { return isFirst }
       await live.waitUntilEnded()
     }

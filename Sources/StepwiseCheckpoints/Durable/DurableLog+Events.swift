@@ -54,6 +54,11 @@ extension DurableLog {
     }
   }
 
+  /// How the run has ended; one that was abandoned before it had an outcome counts as cancelled.
+  var outcome: StoredOutcome {
+    if case .concluded(let outcome) = phase { outcome } else { .cancelled(reason: "abandoned", underlying: nil) }
+  }
+
   /// Whether the run has an outcome and nothing has to be undone.
   package var isEnded: Bool {
     if isAbandoned { return true }

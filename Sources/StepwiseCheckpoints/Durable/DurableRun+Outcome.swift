@@ -95,17 +95,18 @@ extension DurableRun {
     if isResumed { return try await concludeAsStored() }
     while true {
       let cancellation = state.withLock { $0.cancellation }
-      let (event, replayed) = try conclusion(of: outcome, cancelledBy: cancellation)
+      let conclusion = try conclusion(of: outcome, cancelledBy: cancellation)
       let isDecided = state.withLock { state in
         // It may have been cancelled while its output was encoded.
         guard (state.cancellation == nil) == (cancellation == nil) else { return false }
-        if case .concluded(.resolved) = event {} else { enqueue(.undoing(state.log.outstanding), &state) }
-        enqueue(event, &state)
+        if case .resolved = conclusion {} else { enqueue(.undoing(state.log.outstanding), &state) }
+        enqueue(.concluded(conclusion), &state)
         return true
       }
       guard isDecided else { continue }
       try await flush()
-      return replayed
+      if case .resolved = conclusion { return .resolved(()) }
+      return try self.outcome(of: conclusion).map { _ in }
     }
   }
 
@@ -117,35 +118,23 @@ extension DurableRun {
 
   private func conclusion(
     of outcome: Outcome<any Sendable>,
-    cancelledBy cancellation: Cancellation?
-  ) throws -> (DurableEvent, Outcome<Void>) {
-    var outcome = outcome
-    if let cancellation {
-      switch outcome {
-      case .failed(let error) where !(error is CancellationError):
-        outcome = .cancelled(Cancellation(reason: cancellation.reason, underlyingError: error))
-      // The request is stored, and says what a further process does.
-      case .failed, .resolved: outcome = .cancelled(Cancellation(reason: cancellation.reason))
-      case .cancelled: break
-      }
-    }
-    switch outcome {
-    case .resolved(let value):
+    cancelledBy request: Cancellation?
+  ) throws -> StoredOutcome {
+    func failure(_ error: any Error) -> StoredFailure { DurableFailures.failure(error, of: settings.name) }
+    switch (outcome, request) {
+    case (.cancelled(let cancellation), _):
+      return .cancelled(reason: cancellation.reason, underlying: cancellation.underlyingError.map(failure))
+    case (.failed(let error), let request?) where !(error is CancellationError):
+      return .cancelled(reason: request.reason, underlying: failure(error))
+    // The request is stored, and says what a further process does.
+    case (_, let request?): return .cancelled(reason: request.reason, underlying: nil)
+    case (.failed(let error), nil): return .failed(failure(error))
+    case (.resolved(let value), nil):
       do {
-        return (.concluded(.resolved(try outputs.encode(value))), .resolved(()))
+        return .resolved(try outputs.encode(value))
       } catch {
         throw unstorable("its output", StoredReason.text(error))
       }
-    case .failed(let error):
-      let stored = DurableFailures.stored(error, of: settings.name)
-      return (.concluded(.failed(stored.failure)), .failed(stored.replayed))
-    case .cancelled(let cancellation):
-      let underlying = cancellation.underlyingError.map { DurableFailures.stored($0, of: settings.name) }
-      let event = StoredOutcome.cancelled(reason: cancellation.reason, underlying: underlying?.failure)
-      return (
-        .concluded(event),
-        .cancelled(Cancellation(reason: cancellation.reason, underlyingError: underlying?.replayed))
-      )
     }
   }
 
@@ -158,7 +147,7 @@ extension DurableRun {
       return true
     }
     if isNew { try await flush() }
-    return try outcome(of: state.withLock { $0.log }).map { _ in }
+    return try outcome(of: state.withLock { $0.log.outcome }).map { _ in }
   }
 
   func finish() async -> Bool {

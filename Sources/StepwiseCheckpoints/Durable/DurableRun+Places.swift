@@ -101,7 +101,7 @@ extension DurableRun {
 
   func attemptFailed(_ place: JournalPlace, _ error: any Error) {
     let scope = DurableLog.scope(place.path, attempt: place.attemptCount, branch: nil)
-    let failure = DurableFailures.stored(error, of: place.path).failure
+    let failure = DurableFailures.failure(error, of: place.path)
     state.withLock { state in
       guard !state.isStopped, state.log.hasOutstanding(in: place.path),
         state.log.failedAttempts[scope] == nil

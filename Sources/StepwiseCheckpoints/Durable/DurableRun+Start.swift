@@ -7,35 +7,34 @@ import Stepwise
 
 extension DurableRun {
   func begin(_ interrupt: @escaping @Sendable (String?) -> Void) async throws -> JournalStart {
-    let requested = LeaseClock(ContinuousClock())
-    let start = requested.now()
-    let lease: CheckpointLease
+    let lost = CheckpointError.lostLease(id: id, location: location)
+    let holder: LeaseHolder
     do {
-      lease = try await store.acquire(id)
+      holder = try await LeaseHolder(id, of: store, LeaseClock(ContinuousClock())) { [weak self] in
+        self?.stop(throwing: lost)
+      }
     } catch let error as CheckpointError where error.cannotWrite {
       // On a full or read-only disk the outcome of a run that has ended can still be read.
       guard let stored = try await stored(), stored.log.isEnded else { throw error }
-      return .ended(try outcome(of: stored.log))
+      return .ended(try outcome(of: stored.log.outcome))
     }
-    let holder = LeaseHolder(lease, of: store, requested, since: start)
     state.withLock { state in
       state.holder = holder
       state.interrupt = interrupt
       state.task = DurablePosition.task
     }
-    watch(holder)
     var stored = try await stored()
-    if stored == nil { stored = try await saveStart(under: lease) }
+    if stored == nil { stored = try await saveStart(under: holder.lease) }
     guard let stored else { throw CheckpointError.notStarted(id: id, location: location) }
     if stored.log.isEnded {
-      let outcome = try outcome(of: stored.log)
+      let outcome = try outcome(of: stored.log.outcome)
       state.withLock { $0.log = stored.log }
-      _ = try? await sync(stored, under: lease)
+      _ = try? await sync(stored, under: holder.lease)
       await end()
       return .ended(outcome)
     }
     let input = try input(stored.start.input)
-    let version = try await sync(stored, under: lease)
+    let version = try await sync(stored, under: holder.lease)
     let cancellation = state.withLock { state -> Cancellation? in
       state.log = stored.log
       state.start = stored.start
@@ -46,21 +45,12 @@ extension DurableRun {
       enqueue(.cancelled(reason: cancellation.reason), &state)
       return cancellation
     }
-    LiveRuns.add(self, id: id, of: settings.name, store: store)
+    Self.live.withLock { $0[ObjectIdentifier(self)] = self }
     if let cancellation {
       try await flush()
       interrupt(cancellation.reason)
     }
     return .input(input)
-  }
-
-  private func watch(_ holder: LeaseHolder) {
-    guard let loss = holder.loss else { return }
-    let lost = CheckpointError.lostLease(id: id, location: location)
-    let watch = spawn { [weak self] in
-      if await loss.value() != nil { self?.stop(throwing: lost) }
-    }
-    state.withLock { $0.leaseWatch = watch }
   }
 
   func end() async {
@@ -71,18 +61,35 @@ extension DurableRun {
     await cancelling?.value
     // A cancellation whose request was just in time.
     if state.withLock({ $0.hasBegun && $0.queuedCount > $0.storedCount }) { try? await flush() }
-    let (watch, holder) = state.withLock { state in
-      defer { (state.leaseWatch, state.holder, state.interrupt) = (nil, nil, nil) }
-      return (state.leaseWatch, state.holder)
+    let holder = state.withLock { state in
+      state.interrupt = nil
+      return state.holder.take()
     }
-    watch?.cancel()
-    LiveRuns.remove(self)
+    Self.live.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(self)) }
     await holder?.release()
     ended.settle(())
   }
 
   /// Waits until the run has released its lease.
   func waitUntilEnded() async { await ended.valueIgnoringCancellation() }
+
+  // MARK: - The runs of this process
+
+  private static let live = Lock([ObjectIdentifier: DurableRun]())
+
+  /// Returns the run of a chain that holds an id in a store, or in another one over the same directory.
+  static func find(_ id: String, of name: String, in store: any CheckpointStore) -> DurableRun? {
+    let (location, identity) = (store.location(of: id), identity(of: store))
+    return live.withLock { Array($0.values) }.first { run in
+      guard run.id.utf8.elementsEqual(id.utf8), run.settings.name == name else { return false }
+      let isSameStore = identity != nil && Self.identity(of: run.store) == identity
+      return isSameStore || location.hasPrefix("/") && run.location == location
+    }
+  }
+
+  private static func identity(of store: any CheckpointStore) -> ObjectIdentifier? {
+    type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
+  }
 }
 
 // MARK: - What is stored when a run begins
@@ -156,19 +163,18 @@ extension DurableRun {
   }
 
   /// The outcome of a run that has ended.
-  func outcome(of log: DurableLog) throws -> Outcome<any Sendable> {
-    switch log.phase {
-    case .concluded(.resolved(let bytes)):
+  func outcome(of stored: StoredOutcome) throws -> Outcome<any Sendable> {
+    switch stored {
+    case .resolved(let bytes):
       do {
         return .resolved(try outputs.decode(bytes))
       } catch {
         throw unknown("output", error)
       }
-    case .concluded(.failed(let failure)): return .failed(DurableFailures.error(failure, of: settings.name))
-    case .concluded(.cancelled(let reason, let underlying)):
+    case .failed(let failure): return .failed(DurableFailures.error(failure, of: settings.name))
+    case .cancelled(let reason, let underlying):
       let error = underlying.map { DurableFailures.error($0, of: settings.name) }
       return .cancelled(Cancellation(reason: reason, underlyingError: error))
-    case .running, .cancelling: return .cancelled(Cancellation(reason: "abandoned"))
     }
   }
 }

@@ -208,7 +208,7 @@ extension DurableRun {
   ///
   /// After a crash, it is repeated first.
   private func unstored<Value>(_ value: Value, _ call: DurableCall, _ error: (any Error)?) -> JournalEnd<Value> {
-    let failure = error.map { DurableFailures.stored($0, of: call.name).failure }
+    let failure = error.map { DurableFailures.failure($0, of: call.name) }
     let number = state.withLock { state in
       let number = state.nextNumber()
       state.unstored[number] = DurableState.Unstored(key: call.key, index: call.index, failure: failure)
@@ -220,7 +220,8 @@ extension DurableRun {
   /// A step, or a group of steps, has failed; returns the error that it throws, now and in each replay.
   nonisolated(nonsending) func fail(_ error: any Error, _ call: DurableCall) async -> any Error {
     let isInterrupted = Task.isCancelled
-    let stored = DurableFailures.stored(error, of: call.name)
+    let failure = DurableFailures.failure(error, of: call.name)
+    let replayed = DurableFailures.error(failure, of: call.name)
     let (thrown, number) = state.withLock { state -> (any Error, Int?) in
       if let error = state.stopError { return (error, nil) }
       if state.isStopped {
@@ -230,11 +231,11 @@ extension DurableRun {
       if state.cancellation != nil, isInterrupted || error is CancellationError, call.why != .toUndo {
         // The run ends, and a step in doubt around this one is repeated: then this has to do its work.
         if call.isUndoable, call.why == .new { enqueue(.settled(call.key), &state) }
-        return (stored.replayed, nil)
+        return (replayed, nil)
       }
       let number = state.number(of: call.key)
       if state.log.end(of: call.key) == nil {
-        let (key, index, failure) = (call.key, call.index, stored.failure)
+        let (key, index) = (call.key, call.index)
         enqueue(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted), &state)
         // Its first body may have done what the repetition was not left to do.
         if isInterrupted, call.isUndoable, call.why == .again { enqueue(.began(key), &state) }
@@ -242,7 +243,7 @@ extension DurableRun {
         enqueue(.settled(call.key), &state)
       }
       if call.index == nil { state.returning.insert(number) }
-      return (stored.replayed, number)
+      return (replayed, number)
     }
     guard let number else { return thrown }
     await waitForTurn(of: number, at: call.key)

@@ -37,7 +37,6 @@ struct DurableState: Sendable {
   var cancellation: Cancellation?
   var interrupt: (@Sendable (String?) -> Void)?
   var cancelling: Task<Void, Never>?
-  var leaseWatch: Task<Void, Never>?
   var waits = DurableWaits()
   /// Whether the run has released its lease.
   var hasEnded = false

@@ -80,18 +80,13 @@ public struct StepFailure: Error, Codable, Hashable, Sendable, CustomStringConve
 
 /// How errors are stored.
 enum DurableFailures {
-  /// Returns what is stored of an error of a step, and the error that a replay throws.
-  static func stored(_ error: any Error, of step: String) -> (failure: StoredFailure, replayed: any Error) {
-    let failure = failure(error, of: step)
-    return (failure, self.error(failure, of: step))
-  }
-
-  /// Returns the error that was stored.
+  /// Returns the error that was stored, which a replay throws.
   static func error(_ failure: StoredFailure, of step: String) -> any Error {
     (try? own(failure)) ?? decoded(failure) ?? StepFailure(step: step, type: failure.type, message: failure.description)
   }
 
-  private static func failure(_ error: any Error, of step: String) -> StoredFailure {
+  /// Returns what is stored of an error of a step.
+  static func failure(_ error: any Error, of step: String) -> StoredFailure {
     let type = StoredReason.typeName(Swift.type(of: error))
     var failure = StoredFailure(kind: .other, type: type, description: String(describing: error))
     if let (kind, value) = own(error, of: step) {

@@ -64,8 +64,9 @@ extension Chain where Input: Codable, Output: Codable {
       execute: { token in
         let handle = self.start(with: run, cancelledBy: token)
         let outcome = await handle.outcome
-        if let stored = run.storedOutcome { return .ended(stored) }
-        if let error = run.stopReason { return .failed(error) }
+        let (stopError, stored) = run.state.withLock { ($0.stopError, $0.log.isEnded ? $0.log.outcome : nil) }
+        if let stopError { return .failed(stopError) }
+        if let stored { return .ended(stored) }
         if run.isStopped { return .stopped }
         if let error = handle.undoErrors.first { return .failed(error) }
         if case .failed(let error) = outcome { return .failed(error) }
@@ -75,20 +76,6 @@ extension Chain where Input: Codable, Output: Codable {
       stop: { run.stopForHost() },
       waits: { run.state.withLock { $0.waits.all } }
     )
-  }
-}
-
-extension DurableRun {
-  /// The error that stops the run, if one does.
-  var stopReason: (any Error)? { state.withLock { $0.stopError } }
-
-  /// The outcome, once it is stored and nothing is to be undone.
-  var storedOutcome: StoredOutcome? {
-    state.withLock { state in
-      guard state.stopError == nil, state.log.isEnded else { return nil }
-      if case .concluded(let outcome) = state.log.phase { return outcome }
-      return .cancelled(reason: "abandoned", underlying: nil)
-    }
   }
 }
 

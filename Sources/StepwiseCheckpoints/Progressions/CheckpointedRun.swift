@@ -53,15 +53,13 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     if coder.isAmbiguous {
       throw CheckpointError.ambiguousType(id: id, location: store.location(of: id), name: coder.name)
     }
-    let requested = clock.now()
-    let lease: CheckpointLease
+    let holder: LeaseHolder
     do {
-      lease = try await store.acquire(id)
+      holder = try await LeaseHolder(id, of: store, clock)
     } catch let error as CheckpointError where error.cannotWrite {
       guard let finished = try await finished() else { throw error }
       return finished
     }
-    let holder = LeaseHolder(lease, of: store, clock, since: requested)
     return try await holder.releasing(if: { $0.stage.result != nil }) {
       try await position(holder)
     }

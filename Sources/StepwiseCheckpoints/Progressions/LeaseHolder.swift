@@ -15,18 +15,22 @@ final class LeaseHolder: Sendable {
   private let renewal: LeaseRenewal?
   private let renewing: Task<Void, Never>?
 
-  /// Starts to renew a lease that was requested at a time of the clock.
-  init(_ lease: CheckpointLease, of store: any CheckpointStore, _ clock: LeaseClock, since start: Duration) {
+  /// Acquires the lease of an id and starts to renew it.
+  init(
+    _ id: String,
+    of store: any CheckpointStore,
+    _ clock: LeaseClock,
+    onLoss: @escaping @Sendable () -> Void = {}
+  ) async throws {
+    let requested = clock.now()
+    let lease = try await store.acquire(id)
     self.lease = lease
     self.store = store
     renewal = lease.duration.map { duration in
-      LeaseRenewal(lease, of: store, clock, LeaseTerm(duration, at: start))
+      LeaseRenewal(lease, of: store, clock, LeaseTerm(duration, at: requested), onLoss)
     }
     renewing = renewal.map { renewal in spawn { await renewal.run() } }
   }
-
-  /// Settled when the lease is lost; nil for one that does not expire.
-  var loss: Once<Void>? { renewal?.loss }
 
   /// Whether the lease is lost, which a process that was suspended for a while may not have noticed.
   var isOver: Bool { renewal?.isOver() ?? false }
@@ -95,19 +99,24 @@ final class LeaseRenewal: Sendable {
   private let store: any CheckpointStore
   private let clock: LeaseClock
   private let term: Lock<LeaseTerm>
+  private let onLoss: @Sendable () -> Void
 
-  init(_ lease: CheckpointLease, of store: any CheckpointStore, _ clock: LeaseClock, _ term: LeaseTerm) {
+  init(
+    _ lease: CheckpointLease,
+    of store: any CheckpointStore,
+    _ clock: LeaseClock,
+    _ term: LeaseTerm,
+    _ onLoss: @escaping @Sendable () -> Void
+  ) {
     self.lease = lease
     self.store = store
     self.clock = clock
     self.term = Lock(term)
+    self.onLoss = onLoss
   }
 
   /// Returns whether the lease is over.
-  func isOver() -> Bool {
-    if loss.settled == nil, proceed() == .stop { loss.settle(()) }
-    return loss.settled != nil
-  }
+  func isOver() -> Bool { loss.settled != nil || proceed() == .stop }
 
   /// Renews the lease and concurrently waits for its end, so that a renewal that hangs does not hide the loss.
   @concurrent
@@ -122,7 +131,9 @@ final class LeaseRenewal: Sendable {
 
   private func proceed() -> LeaseTerm.Action {
     let now = clock.now()
-    return term.withLock { $0.proceed(at: now) }
+    let action = term.withLock { $0.proceed(at: now) }
+    if action == .stop, loss.settle(()) { onLoss() }
+    return action
   }
 
   private func renew() async {
@@ -130,10 +141,7 @@ final class LeaseRenewal: Sendable {
       switch proceed() {
       case .renew: await renewOnce()
       case .wait(let time): try? await clock.sleep(time)
-      case .rest: return
-      case .stop:
-        loss.settle(())
-        return
+      case .rest, .stop: return
       }
     }
   }
