@@ -39,7 +39,7 @@ package enum StoredOutcome: Hashable, Sendable {
 }
 
 /// An error as it is stored.
-package struct StoredFailure: Hashable, Sendable {
+package struct StoredFailure: Error, Hashable {
   package enum Kind: UInt8, Sendable {
     /// Its type is not `Codable`.
     case other

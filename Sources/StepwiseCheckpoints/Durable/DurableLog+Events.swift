@@ -79,9 +79,9 @@ extension DurableLog {
       begunAfter[key] = begunAfter[key] ?? lastNumber
       link(key)
     case .completed(let key, let index, let number, let value, let isUndoable):
-      add(key, Record(index: index, number: number, end: .value(value), isUndoable: isUndoable))
+      add(key, Record(index: index, number: number, end: .success(value), isUndoable: isUndoable))
     case .failed(let key, let index, let number, let failure, let isInterrupted):
-      let end = Record.End.failure(failure)
+      let end = Result<[UInt8], _>.failure(failure)
       add(key, Record(index: index, number: number, end: end, isInterrupted: isInterrupted, isUndoable: false))
     case .undoing(let numbers): undoing.formUnion(numbers)
     case .undone(let number):
@@ -131,9 +131,8 @@ extension DurableLog {
 
   /// Drops everything inside a key.
   private mutating func removeAll(in key: String) {
-    guard var pending = inner.removeValue(forKey: key).map(Array.init) else { return }
-    while let key = pending.popLast() {
-      pending += inner.removeValue(forKey: key) ?? []
+    for key in keys(in: key) {
+      inner[key] = nil
       if let record = records.removeValue(forKey: key) { keys[record.number] = nil }
       let scope = Self.scope(of: key)
       (owned[scope], lastOwned[scope]) = (nil, nil)
@@ -141,8 +140,9 @@ extension DurableLog {
       doubts.remove(key)
       (attempts[key], decisions[key], deadlines[key]) = (nil, nil, nil)
       (failedAttempts[scope], failedAttempts[key]) = (nil, nil)
-      self.pending.remove(key)
+      pending.remove(key)
     }
+    inner[key] = nil
   }
 
   // MARK: - Compaction

@@ -9,14 +9,9 @@
 package struct DurableLog: Sendable {
   /// The end of a step or of a group of steps.
   package struct Record: Sendable, Equatable {
-    package enum End: Sendable, Equatable {
-      case value([UInt8])
-      case failure(StoredFailure)
-    }
-
     package let index: Int?
     package let number: Int
-    package let end: End
+    package let end: Result<[UInt8], StoredFailure>
     /// Whether its task was cancelled, which may come before the step in a replay.
     package var isInterrupted = false
     package let isUndoable: Bool
@@ -25,7 +20,7 @@ package struct DurableLog: Sendable {
     /// Whether the step may have something to undo.
     var isOutstanding: Bool { isUndoable && !isUndone }
     /// Whether the code has to reach it again.
-    var isExpected: Bool { if case .value = end { true } else { !isInterrupted && index != nil } }
+    var isExpected: Bool { if case .success = end { true } else { !isInterrupted && index != nil } }
   }
 
   /// Why the body of a step runs.
@@ -252,23 +247,9 @@ package struct DurableLog: Sendable {
     return missing.min { records[$0]?.number ?? 0 < records[$1]?.number ?? 0 }
   }
 
-  /// Nothing inside a key is reached any more.
-  mutating func leave(_ key: String) {
-    guard !pending.isEmpty else { return }
-    var rest = Array(inner[key] ?? [])
-    while let key = rest.popLast() {
-      pending.remove(key)
-      rest += inner[key] ?? []
-    }
-  }
-
-  /// The code in a scope has ended: none of its steps is reached any more.
-  mutating func leave(scope: String) {
-    guard !pending.isEmpty, !scope.isEmpty else { return }
-    for key in inner[Self.key(of: scope)] ?? [] where Self.scope(of: key) == scope {
-      pending.remove(key)
-      leave(key)
-    }
+  /// Nothing inside a key, or inside one attempt or branch there, is reached any more.
+  mutating func leave(_ key: String, branch scope: String? = nil) {
+    if !pending.isEmpty { pending.subtract(keys(in: key, branch: scope)) }
   }
 
   package var nextNumber: Int { lastNumber + 1 }
@@ -288,9 +269,17 @@ package struct DurableLog: Sendable {
 
   /// Whether a step inside a key, or inside one branch there, may have to be undone.
   func hasOutstanding(in key: String, branch scope: String? = nil) -> Bool {
-    (inner[key] ?? []).contains { key in
-      guard scope == nil || scope == Self.scope(of: key) else { return false }
-      return begun.contains(key) || records[key]?.isOutstanding ?? false || hasOutstanding(in: key)
+    keys(in: key, branch: scope).contains { begun.contains($0) || records[$0]?.isOutstanding ?? false }
+  }
+
+  /// Everything inside a key, or inside one attempt or branch there.
+  func keys(in key: String, branch scope: String? = nil) -> [String] {
+    var rest = Array(inner[key] ?? []).filter { scope == nil || scope == Self.scope(of: $0) }
+    var found: [String] = []
+    while let key = rest.popLast() {
+      found.append(key)
+      rest += inner[key] ?? []
     }
+    return found
   }
 }

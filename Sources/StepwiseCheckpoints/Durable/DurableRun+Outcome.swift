@@ -153,9 +153,9 @@ extension DurableRun {
   func finish() async -> Bool {
     let final = state.withLock { state -> (DurableStart, StoredOutcome, UInt64, CheckpointLease)? in
       guard !state.isStopped, state.log.isEnded, case .concluded(let outcome) = state.log.phase,
-        let lease = state.holder?.lease
+        let start = state.start, let lease = state.holder?.lease
       else { return nil }
-      return (state.start, outcome, state.recordVersion, lease)
+      return (start, outcome, state.recordVersion, lease)
     }
     guard let (start, outcome, version, lease) = final, !settings.isCheck else { return false }
     // What follows frees space only: the outcome is stored.

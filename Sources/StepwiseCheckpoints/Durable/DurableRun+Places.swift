@@ -23,23 +23,19 @@ extension DurableRun {
 
   private nonisolated(nonsending) func wait(for turn: DurableState.Turn) async {
     let isDue = state.withLock { state in
-      if state.isDue(turn) || state.isStopped { return true }
+      if state.isDue(turn) { return true }
       state.turns.append(turn)
       return false
     }
     guard !isDue else { return }
     let timer = spawn {
       while turn.once.settled == nil, (try? await Task.sleep(for: Self.patience)) != nil {
-        self.skip(before: turn.number)
+        // What completed before does not come any more.
+        self.proceeding { $0.log.skip(before: turn.number) }
       }
     }
     await turn.once.valueIgnoringCancellation()
     timer.cancel()
-  }
-
-  /// What completed before a number does not come any more.
-  private func skip(before number: Int?) {
-    proceeding { $0.log.skip(before: number) }
   }
 
   /// A step is returned, and the next completed one follows.
@@ -95,7 +91,7 @@ extension DurableRun {
     if let missing = state.withLock({ $0.unreached(in: scope) }) {
       throw stop(throwing: different(stored: missing, code: nil))
     }
-    proceeding { $0.log.leave(scope: scope) }
+    proceeding { $0.log.leave(DurableLog.key(of: scope), branch: scope) }
     return try result.get()
   }
 
@@ -131,7 +127,7 @@ extension DurableRun {
     let (record, hasOutstanding, isInTime) = proceeding { state in
       let hasOutstanding = state.log.hasOutstanding(in: place.path, branch: key)
       let record = state.log.records[key]
-      if record != nil, !hasOutstanding { state.log.leave(scope: key) }
+      if record != nil, !hasOutstanding { state.log.leave(place.path, branch: key) }
       return (record, hasOutstanding, state.log.decisions[key] != nil)
     }
     var stored: (any Error)?

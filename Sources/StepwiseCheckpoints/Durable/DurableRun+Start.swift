@@ -40,7 +40,6 @@ extension DurableRun {
       state.start = stored.start
       state.recordVersion = version
       state.isResumed = stored.log.phase != .running
-      state.hasBegun = true
       guard let cancellation = state.cancellation, state.log.phase == .running else { return nil }
       enqueue(.cancelled(reason: cancellation.reason), &state)
       return cancellation

@@ -33,16 +33,12 @@ extension DurableRun {
       return try await replay(record, step, key, values)
     case .enter:
       try await enter(place, body)
-      return try await refuse(after: nil, at: key)
-    case .refuse, .perform:
-      guard !settings.isCheck else {
-        if state.withLock({ $0.log.hasRecords(in: key) }) { try await enter(place, body) }
-        throw stop(throwing: DurableCheckEnd())
-      }
-      guard case .perform(let why) = begin else {
-        guard case .refuse(let number) = begin else { throw CancellationError() }
-        return try await refuse(after: number, at: key)
-      }
+      try await refuse(after: nil, at: key)
+    case .refuse where settings.isCheck, .perform where settings.isCheck:
+      if state.withLock({ $0.log.hasRecords(in: key) }) { try await enter(place, body) }
+      throw stop(throwing: DurableCheckEnd())
+    case .refuse(let number): try await refuse(after: number, at: key)
+    case .perform(let why):
       let (isInRepetition, isOpen) = state.withLock { state in
         (state.log.repetition(around: key) != nil, state.log.end(of: key) == nil && !state.log.isUnwinding)
       }
@@ -67,9 +63,7 @@ extension DurableRun {
   }
 
   /// No body runs any more: the step throws when everything before it has been replayed, which may have to be undone.
-  private nonisolated(nonsending) func refuse<Value>(after number: Int?, at key: String) async throws -> JournalEnd<
-    Value
-  > {
+  private nonisolated(nonsending) func refuse(after number: Int?, at key: String) async throws -> Never {
     await waitForTurn(of: number, at: key)
     try throwIfStopped()
     throw CancellationError()
@@ -109,7 +103,7 @@ extension DurableRun {
     defer { endTurn(of: record.number, key) }
     switch record.end {
     case .failure(let failure): throw DurableFailures.error(failure, of: step.name)
-    case .value(let bytes):
+    case .success(let bytes):
       let isOutstanding = state.withLock { !$0.log.isUndone(record.number) }
       if isOutstanding, !step.isUndoable {
         throw stop(throwing: different(stored: "\(key), with undo", code: key))

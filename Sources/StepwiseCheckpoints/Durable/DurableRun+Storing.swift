@@ -73,15 +73,11 @@ extension DurableRun {
       let writing = try state.withLock { state throws in
         if let error = state.stopError { throw error }
         if state.storedCount >= target { return Writing.done }
-        if state.isWriting {
-          let once = Once<Void>()
-          state.writers.append(once)
-          return .wait(once)
-        }
+        if let writing = state.writing { return .wait(writing) }
         guard let lease = state.holder?.lease else {
           throw CheckpointError.lostLease(id: id, location: location)
         }
-        state.isWriting = true
+        state.writing = Once()
         let events = state.queue
         state.queue = []
         return .write(events, version: state.recordVersion, lease)
@@ -104,16 +100,14 @@ extension DurableRun {
       if store is FileCheckpointStore { try await append() } else { try await Task(operation: append).value }
     }
     if case .failure(let error) = result { stop(throwing: error) }
-    let writers = state.withLock { state in
-      state.isWriting = false
+    let written = state.withLock { state in
       if case .success = result {
         state.recordVersion += 1
         state.storedCount += events.count
       }
-      defer { state.writers = [] }
-      return state.writers
+      return state.writing.take()
     }
-    for writer in writers { writer.settle(()) }
+    written?.settle(())
     try result.get()
   }
 }

@@ -43,8 +43,8 @@ final class DurableRun: RunJournal {
 
   var id: String { settings.id }
   var location: String { store.location(of: id) }
-  var identity: String { state.withLock { $0.start.identity } }
-  var version: Int { state.withLock { $0.start.version } }
+  var identity: String { state.withLock { $0.start?.identity ?? "" } }
+  var version: Int { state.withLock { $0.start?.version ?? 0 } }
 
   // MARK: - Errors
 
@@ -66,14 +66,11 @@ final class DurableRun: RunJournal {
   /// - Returns: The error that stops it, which is the first one.
   @discardableResult
   func stop(throwing error: any Error) -> any Error {
-    let (first, isNew, interrupt, turns) = state.withLock { state in
-      let isNew = state.stopError == nil
-      let first = state.stopError ?? error
-      state.stopError = first
-      defer { state.turns = [] }
-      return (first, isNew, state.interrupt, state.turns)
+    let (first, isNew, interrupt) = proceeding { state in
+      let first = state.stopError
+      state.stopError = first ?? error
+      return (first ?? error, first == nil, state.interrupt)
     }
-    for turn in turns { turn.once.settle(()) }
     if isNew { interrupt?(nil) }
     return first
   }
@@ -91,14 +88,7 @@ final class DurableRun: RunJournal {
     return state.withLock { $0.log.isUnwinding && !$0.log.isRepeated(scope) }
   }
 
-  func stop() {
-    let turns = state.withLock { state in
-      state.isStopRequested = true
-      defer { state.turns = [] }
-      return state.turns
-    }
-    for turn in turns { turn.once.settle(()) }
-  }
+  func stop() { proceeding { $0.isStopRequested = true } }
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
 

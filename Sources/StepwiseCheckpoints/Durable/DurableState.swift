@@ -6,7 +6,8 @@ import Stepwise
 /// The state of a durable run in this process, behind its lock.
 struct DurableState: Sendable {
   var log = DurableLog()
-  var start = DurableStart(identity: "", version: 0, input: [])
+  /// Nil until the run begins.
+  var start: DurableStart?
   var holder: LeaseHolder?
   /// The version of the stored record.
   var recordVersion: UInt64 = 0
@@ -14,8 +15,8 @@ struct DurableState: Sendable {
   var queue: [DurableEvent] = []
   var queuedCount = 0
   var storedCount = 0
-  var isWriting = false
-  var writers: [Once<Void>] = []
+  /// Settled when the events that are being stored are.
+  var writing: Once<Void>?
   /// Those that wait until what completed before has been replayed.
   var turns: [Turn] = []
   /// Steps of child tasks that have completed and are being stored.
@@ -30,9 +31,9 @@ struct DurableState: Sendable {
   var isStopRequested = false
   /// The scopes in which a step has thrown because the run stops, so that what their code returns means nothing.
   var poisoned: Set<String> = []
-  var hasBegun = false
   /// The identity of the run's own task, which nothing but a stop cancels.
   var task = 0
+  /// Whether an earlier process has decided the outcome, or that the run is cancelled.
   var isResumed = false
   var cancellation: Cancellation?
   var interrupt: (@Sendable (String?) -> Void)?
@@ -58,6 +59,8 @@ struct DurableState: Sendable {
     /// What is stored of the step; nil when nothing is stored any more.
     let failure: StoredFailure?
   }
+
+  var hasBegun: Bool { start != nil }
 
   var isStopped: Bool {
     if stopError != nil { return true }
@@ -86,6 +89,7 @@ struct DurableState: Sendable {
   // MARK: - Turns
 
   mutating func isDue(_ turn: Turn) -> Bool {
+    if isStopped { return true }
     if turn.isPlace { return log.isReplayed(in: turn.key) }
     let outer = log.repetition(around: turn.key)
     let isBlocked = returning.contains { before in
