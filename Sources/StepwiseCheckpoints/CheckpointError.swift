@@ -70,29 +70,22 @@ public enum CheckpointError: Error, Sendable {
 
 extension CheckpointError {
   /// The id that the error concerns; empty when it concerns a whole store.
-  public var id: String {
-    switch self {
-    case .differentStart(let id, _), .held(let id, _, _), .damaged(let id, _, _), .foreignType(let id, _, _, _),
-      .newerFormat(let id, _, _, _), .unknownShape(let id, _, _, _), .io(let id, _, _, _), .invalidID(let id, _),
-      .lostLease(let id, _), .conflict(let id, _, _, _), .unencodable(let id, _, _), .ambiguousType(let id, _, _),
-      .differentSteps(let id, _, _, _), .repeatedStep(let id, _, _), .unstorable(let id, _, _, _), .stopped(let id, _),
-      .notStarted(let id, _):
-      id
-    }
-  }
+  public var id: String { subject.id }
 
   /// The location of the id: a path, for files; nil for an id that cannot be stored.
-  public var location: String? {
+  public var location: String? { subject.location }
+
+  private var subject: (id: String, location: String?) {
     switch self {
-    case .differentStart(_, let location), .held(_, let location, _), .damaged(_, let location, _),
-      .foreignType(_, let location, _, _), .newerFormat(_, let location, _, _), .unknownShape(_, let location, _, _),
-      .io(_, let location, _, _), .lostLease(_, let location), .conflict(_, let location, _, _),
-      .unencodable(_, let location, _), .ambiguousType(_, let location, _),
-      .differentSteps(_, let location, _, _), .repeatedStep(_, let location, _), .unstorable(_, let location, _, _),
-      .stopped(_, let location), .notStarted(_, let location):
-      location
-    case .invalidID:
-      nil
+    case .differentStart(let id, let location), .held(let id, let location, _), .damaged(let id, let location, _),
+      .foreignType(let id, let location, _, _), .ambiguousType(let id, let location, _),
+      .newerFormat(let id, let location, _, _), .unknownShape(let id, let location, _, _),
+      .unencodable(let id, let location, _), .io(let id, let location, _, _), .lostLease(let id, let location),
+      .differentSteps(let id, let location, _, _), .repeatedStep(let id, let location, _),
+      .unstorable(let id, let location, _, _), .stopped(let id, let location), .notStarted(let id, let location),
+      .conflict(let id, let location, _, _):
+      (id, location)
+    case .invalidID(let id, _): (id, nil)
     }
   }
 

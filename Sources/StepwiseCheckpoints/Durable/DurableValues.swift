@@ -29,9 +29,7 @@ struct DurableValues<Value> {
   func stored(_ value: Value) throws -> (bytes: [UInt8], copy: Value) {
     let bytes = try encode(value)
     let copy = try decode(bytes)
-    if value is any Equatable, let path = StageDifference.path(from: value, to: copy) {
-      throw DataError(reason: "\(path.isEmpty ? "it" : path) changes when it is stored and decoded")
-    }
+    try StageDifference.check(copy, equals: value)
     return (bytes, copy)
   }
 

@@ -13,6 +13,8 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     let first: [UInt8]
     /// Nil for a last stage that was only read.
     let holder: LeaseHolder?
+
+    var isLast: Bool { stage.result != nil }
   }
 
   let start: P
@@ -57,11 +59,15 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     do {
       holder = try await LeaseHolder(id, of: store, clock)
     } catch let error as CheckpointError where error.cannotWrite {
-      guard let finished = try await finished() else { throw error }
-      return finished
+      // No run replaces the last stage of a completed progression, so it is read without a lease.
+      guard let record = try await store.load(id), case let last = try position(of: record, nil), last.isLast else {
+        throw error
+      }
+      return last
     }
-    return try await holder.releasing(if: { $0.stage.result != nil }) {
-      try await position(holder)
+    return try await releasing(holder) {
+      guard let record = try await store.load(id) else { return try await save(start, after: nil, holder) }
+      return try position(of: record, holder)
     }
   }
 
@@ -73,55 +79,47 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     guard let holder = position.holder else {
       throw CheckpointError.lostLease(id: id, location: store.location(of: id))
     }
-    return try await holder.releasing(if: { $0.stage.result != nil }) {
+    return try await releasing(holder) {
       try Task.checkCancellation()
       let stage = try await holder.watching { try await position.stage.next() }
       // Cancellation is ignored from here on, because the work of the stage is done.
-      return try await save(stage, first: position.first, after: position, holder)
+      return try await save(stage, after: position, holder)
     }
   }
 
-  private func position(_ holder: LeaseHolder) async throws -> Position {
-    guard let record = try await store.load(id) else {
-      return try await save(start, first: nil, after: nil, holder)
+  private func releasing(_ holder: LeaseHolder, _ body: () async throws -> Position) async throws -> Position {
+    do {
+      let position = try await body()
+      if position.isLast { await holder.release() }
+      return position
+    } catch {
+      await holder.release()
+      throw error
     }
-    return try position(of: record, holder)
-  }
-
-  /// The last stage of a completed progression.
-  ///
-  /// No run replaces it, so it is read without a lease if none can be acquired.
-  private func finished() async throws -> Position? {
-    guard let record = try await store.load(id) else { return nil }
-    let position = try position(of: record, nil)
-    return position.stage.result == nil ? nil : position
   }
 
   private func position(of record: CheckpointRecord, _ holder: LeaseHolder?) throws -> Position {
     try record.check(id: id, progression: coder.name, at: store.location(of: id))
     let stage = try decode(record.stage, schemaVersion: record.schemaVersion)
-    let isCurrent = record.schemaVersion == coder.schemaVersion
-    let first = isCurrent ? record.first : try encode(decode(record.first, schemaVersion: record.schemaVersion))
+    var first = record.first
+    if record.schemaVersion != coder.schemaVersion {
+      let stage = try decode(first, schemaVersion: record.schemaVersion)
+      first = try encoded { try coder.encode(stage) }
+    }
     if let start = start as? any Equatable, try differs(start, from: first) {
       throw CheckpointError.differentStart(id: id, location: store.location(of: id))
     }
     return Position(stage: stage, version: record.version, first: first, holder: holder)
   }
 
-  private func save(
-    _ stage: P,
-    first: [UInt8]?,
-    after position: Position?,
-    _ holder: LeaseHolder
-  ) async throws -> Position {
-    let bytes = try encodeToSave(stage)
-    let first = first ?? bytes
+  private func save(_ stage: P, after position: Position?, _ holder: LeaseHolder) async throws -> Position {
+    let bytes = try encoded { try coder.encodeToSave(stage) }
     let record = CheckpointRecord(
       id: id,
       progression: coder.name,
       schemaVersion: coder.schemaVersion,
       version: (position?.version ?? 0) + 1,
-      first: first,
+      first: position?.first ?? bytes,
       stage: bytes
     )
     if stage.result != nil, let store = store as? any LastStageStore {
@@ -129,7 +127,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     } else {
       try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
     }
-    return Position(stage: stage, version: record.version, first: first, holder: holder)
+    return Position(stage: stage, version: record.version, first: record.first, holder: holder)
   }
 
   /// Returns whether the first stage differs from the stored one of the current version.
@@ -138,43 +136,20 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
     return StageDifference.path(from: start, to: try decode(first, schemaVersion: coder.schemaVersion)) != nil
   }
 
-  /// Encodes a stage and checks that it can be decoded again, as an equal stage if it is `Equatable`.
-  private func encodeToSave(_ stage: P) throws(CheckpointError) -> [UInt8] {
-    let bytes = try encode(stage)
-    let copy: P
+  private func encoded(_ encode: () throws -> [UInt8]) throws(CheckpointError) -> [UInt8] {
     do {
-      copy = try coder.decode(bytes, schemaVersion: coder.schemaVersion)
+      return try encode()
     } catch {
-      throw unencodable("it could not be decoded again: \(error.reason)")
+      throw .unencodable(id: id, location: store.location(of: id), reason: StoredReason.text(error))
     }
-    if stage is any Equatable, let path = StageDifference.path(from: stage, to: copy) {
-      throw unencodable("\(path.isEmpty ? "it" : path) changes when it is stored and decoded")
-    }
-    return bytes
-  }
-
-  private func encode(_ stage: P) throws(CheckpointError) -> [UInt8] {
-    do {
-      return try coder.encode(stage)
-    } catch {
-      throw unencodable(StoredReason.text(error))
-    }
-  }
-
-  private func unencodable(_ reason: String) -> CheckpointError {
-    .unencodable(id: id, location: store.location(of: id), reason: reason)
   }
 
   private func decode(_ bytes: [UInt8], schemaVersion: Int) throws(CheckpointError) -> P {
     do {
       return try coder.decode(bytes, schemaVersion: schemaVersion)
     } catch {
-      throw .unknownShape(
-        id: id,
-        location: store.location(of: id),
-        schemaVersion: schemaVersion,
-        reason: error.reason
-      )
+      let location = store.location(of: id)
+      throw .unknownShape(id: id, location: location, schemaVersion: schemaVersion, reason: error.reason)
     }
   }
 }

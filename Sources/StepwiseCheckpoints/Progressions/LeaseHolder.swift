@@ -40,21 +40,6 @@ final class LeaseHolder: Sendable {
     if isHeld.withLock({ isHeld in isHeld }) { store.releaseWithoutWaiting(lease) }
   }
 
-  /// Releases the lease when the body throws, or when its value is the last one.
-  func releasing<Value: Sendable>(
-    if isLast: (Value) -> Bool,
-    _ body: () async throws -> Value
-  ) async throws -> Value {
-    do {
-      let value = try await body()
-      if isLast(value) { await release() }
-      return value
-    } catch {
-      await release()
-      throw error
-    }
-  }
-
   /// Runs the body unless the lease is lost, and cancels the body when the lease is lost, because its value could not
   /// be saved.
   func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {

@@ -53,7 +53,7 @@ extension Progression where Self: Codable {
     in store: some CheckpointStore,
     leaseClock: some Clock<Duration>
   ) -> some AsyncSequence<Self, any Error> & Sendable {
-    CheckpointedStages(state: .idle(CheckpointedRun(self, id: id, store: store, clock: LeaseClock(leaseClock))))
+    CheckpointedStages(run: CheckpointedRun(self, id: id, store: store, clock: LeaseClock(leaseClock)))
   }
 }
 
@@ -62,35 +62,19 @@ private struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, Asyn
   typealias Element = P
   typealias Failure = any Error
 
-  enum State: Sendable {
-    /// No element was requested.
-    case idle(CheckpointedRun<P>)
-    /// This stage was returned.
-    case seen(CheckpointedRun<P>, CheckpointedRun<P>.Position)
-    /// There is no further stage.
-    case ended
-  }
-
-  var state: State
+  let run: CheckpointedRun<P>
+  /// The stage that was returned.
+  var position: CheckpointedRun<P>.Position?
+  /// Whether there is no further stage.
+  var isEnded = false
 
   func makeAsyncIterator() -> Self { self }
 
   mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
-    let (run, reached): (CheckpointedRun<P>, CheckpointedRun<P>.Position)
-    switch state {
-    case .idle(let idle):
-      state = .ended
-      (run, reached) = (idle, try await idle.begin())
-    case .seen(_, let position) where position.stage.result != nil:
-      state = .ended
-      return nil
-    case .seen(let seen, let position):
-      state = .ended
-      (run, reached) = (seen, try await seen.advance(from: position))
-    case .ended:
-      return nil
-    }
-    state = .seen(run, reached)
-    return reached.stage
+    let last = exchange(&position, with: nil)
+    guard !exchange(&isEnded, with: true), last?.isLast != true else { return nil }
+    let next = if let last { try await run.advance(from: last) } else { try await run.begin() }
+    (position, isEnded) = (next, false)
+    return next.stage
   }
 }

@@ -41,6 +41,19 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     try Array(JSONEncoder.ofStages.encode(stage))
   }
 
+  /// Encodes a stage that can be decoded again, as an equal one if it is `Equatable`.
+  func encodeToSave(_ stage: P) throws -> [UInt8] {
+    let bytes = try encode(stage)
+    let copy: P
+    do {
+      copy = try decode(bytes, schemaVersion: schemaVersion)
+    } catch {
+      throw DataError(reason: "it could not be decoded again: \(error.reason)")
+    }
+    try StageDifference.check(copy, equals: stage)
+    return bytes
+  }
+
   /// Decodes a stage that was stored in any version of the shape.
   package func decode(_ bytes: [UInt8], schemaVersion stored: Int) throws(DataError) -> P {
     do {
@@ -158,40 +171,37 @@ enum StageDifference {
 
   /// Returns the path of the first difference; nil if there is none.
   static func path(from one: Any, to other: Any) -> String? {
-    if case .path(let path) = StageDifference(one, other, at: "") { path } else { nil }
+    if case .path(let path) = between(one, other, at: "") { path } else { nil }
   }
 
-  private init(_ one: Any, _ other: Any, at path: String) {
-    self = .none
-    guard type(of: one) == type(of: other) else {
-      self = .path(path)
-      return
-    }
+  /// Checks that the decoded copy of an `Equatable` value equals it.
+  static func check(_ copy: Any, equals value: Any) throws(DataError) {
+    guard value is any Equatable, let path = path(from: value, to: copy) else { return }
+    throw DataError(reason: "\(path.isEmpty ? "it" : path) changes when it is stored and decoded")
+  }
+
+  private static func between(_ one: Any, _ other: Any, at path: String) -> StageDifference {
+    guard type(of: one) == type(of: other) else { return .path(path) }
     let equatable = one as? any Equatable
-    if let equatable, Self.isEqual(equatable, other) { return }
-    var isEmpty = true
+    if let equatable, isEqual(equatable, other) { return .none }
+    var (isEmpty, inside) = (true, StageDifference.none)
     // The inside of a URL says nothing to a reader.
     if !String(reflecting: type(of: one)).hasPrefix("Foundation") {
-      for (name, value, copy) in Self.children(one, other) {
+      for (name, value, copy) in children(one, other) {
         isEmpty = false
-        guard let value, let copy else {
-          self = .path(path)
-          return
-        }
-        switch StageDifference(value, copy, at: name.isEmpty ? path : Self.joined(path, name)) {
+        guard let value, let copy else { return .path(path) }
+        switch between(value, copy, at: name.isEmpty ? path : joined(path, name)) {
         case .none: continue
-        case .irreflexive: self = .irreflexive
-        case .path(let path):
-          self = .path(path)
-          return
+        case .irreflexive: inside = .irreflexive
+        case .path(let path): return .path(path)
         }
       }
     }
-    guard case .none = self, let equatable else { return }
+    guard case .none = inside, let equatable else { return inside }
     // Nothing inside differs: the whole does, unless it is a single value that does not equal itself.
     let isIrreflexive =
-      isEmpty && !Self.isEqual(equatable, one) && !((other as? any Equatable).map { Self.isEqual($0, other) } ?? true)
-    self = isIrreflexive ? .irreflexive : .path(path)
+      isEmpty && !isEqual(equatable, one) && !((other as? any Equatable).map { isEqual($0, other) } ?? true)
+    return isIrreflexive ? .irreflexive : .path(path)
   }
 
   private typealias Child = (name: String, value: Any?, copy: Any?)
