@@ -149,9 +149,6 @@ public struct CheckpointLease: Sendable, Hashable {
   /// error.
   public let duration: Duration?
 
-  /// The id, parsed; nil when it is not valid.
-  package let key: CheckpointID?
-
   /// Creates a lease; called by stores.
   ///
   /// - Parameters:
@@ -162,15 +159,10 @@ public struct CheckpointLease: Sendable, Hashable {
     self.id = id
     self.fence = fence
     self.duration = duration
-    key = try? CheckpointID(id)
   }
 
-  package init(_ key: CheckpointID, fence: UInt64, duration: Duration? = nil) {
-    id = key.text
-    self.fence = fence
-    self.duration = duration
-    self.key = key
-  }
+  /// The id, parsed; nil when it is not valid.
+  package var key: CheckpointID? { try? CheckpointID(id) }
 }
 
 /// A page of the ids under which a store holds a record.

@@ -38,8 +38,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
   ///   - clock: The clock that measures the time.
   public init<C: Clock<Duration>>(leaseDuration: Duration, clock: C = ContinuousClock()) {
     self.leaseDuration = leaseDuration
-    let start = clock.now
-    now = { start.duration(to: clock.now) }
+    now = stopwatch(on: clock)
   }
 
   /// Acquires the lease of an id.
@@ -52,7 +51,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
       }
       state.lastFence += 1
       state.leases[id] = Held(fence: state.lastFence, end: leaseDuration.map { now + $0 })
-      return CheckpointLease(id, fence: state.lastFence, duration: leaseDuration)
+      return CheckpointLease(id: id.text, fence: state.lastFence, duration: leaseDuration)
     }
   }
 

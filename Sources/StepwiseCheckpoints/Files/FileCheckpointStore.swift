@@ -47,7 +47,7 @@ public final class FileCheckpointStore: CheckpointStore {
   public let directory: URL
 
   private let folder: CheckpointFolder
-  private let leases = Lock([CheckpointID: FileLease]())
+  private let leases = Lock([CheckpointLease: FileLease]())
   /// The ids of the directory, between the pages of a listing.
   private let listing = Lock(Listing?.none)
   private let threads = IOThreads.shared
@@ -83,25 +83,17 @@ public final class FileCheckpointStore: CheckpointStore {
   /// Acquires the lease of an id.
   @concurrent public func acquire(_ id: String) async throws -> CheckpointLease {
     let id = try CheckpointID(id)
-    let (locked, first) = try await performing(id) { folder in
-      let locked = try folder.lock(id)
-      do {
-        return (locked, try folder.nextFence())
-      } catch {
-        locked.endLock()
-        throw error
-      }
-    }
-    let fence: UInt64
+    let held = FileLease(id, in: folder)
+    let lease: CheckpointLease
     do {
-      fence = try await untilFenceIsFree(id, first) { folder in try folder.nextFence() }
+      lease = try await untilFenceIsFree(id) { _ in try held.begin() }
     } catch {
       // On a separate thread, because the work blocks even though it does not throw.
-      try? await threads.run { locked.endLock() }
+      try? await threads.run { held.end() }
       throw error
     }
-    leases.withLock { leases in leases[id] = FileLease(id, in: folder, locked, fence: fence) }
-    return CheckpointLease(id, fence: fence)
+    leases.withLock { leases in leases[lease] = held }
+    return lease
   }
 
   /// Returns the lease unchanged, because it does not expire.
@@ -117,9 +109,7 @@ public final class FileCheckpointStore: CheckpointStore {
 
   /// Releases a lease.
   public func releaseWithoutWaiting(_ lease: CheckpointLease) {
-    guard let id = lease.key else { return }
-    let ended = leases.withLock { leases in leases[id]?.fence == lease.fence ? leases.removeValue(forKey: id) : nil }
-    ended?.end()
+    leases.withLock { leases in leases.removeValue(forKey: lease) }?.end()
   }
 
   /// Loads the last saved record.
@@ -136,10 +126,9 @@ public final class FileCheckpointStore: CheckpointStore {
     ifVersionIs version: UInt64?,
     under lease: CheckpointLease
   ) async throws {
-    let id = try CheckpointID(record.id)
     let held = try held(lease)
-    guard lease.key == id else { throw lost(lease) }
-    try await performing(id) { _ in try held.save(record, ifVersionIs: version) }
+    guard try held.id == CheckpointID(record.id) else { throw lost(lease) }
+    try await performing(held.id) { _ in try held.save(record, ifVersionIs: version) }
   }
 
   /// Appends an entry to the record of an id if its version is the expected one.
@@ -151,7 +140,7 @@ public final class FileCheckpointStore: CheckpointStore {
     under lease: CheckpointLease
   ) async throws {
     let held = try held(lease)
-    try await performing(lease.key) { _ in try held.append(entry, ifVersionIs: version) }
+    try await performing(held.id) { _ in try held.append(entry, ifVersionIs: version) }
   }
 
   /// Removes the record of an id.
@@ -159,7 +148,7 @@ public final class FileCheckpointStore: CheckpointStore {
   /// This works on a full disk as well, where no lock file can be created.
   @concurrent public func remove(_ id: String) async throws {
     let id = try CheckpointID(id)
-    try await untilFenceIsFree(id, nil) { folder in try folder.removeWhenFree(id) }
+    try await untilFenceIsFree(id) { folder in try folder.removeWhenFree(id) }
   }
 
   /// Removes the record of an id even if a run holds the id, and ends the lease of that run.
@@ -208,8 +197,7 @@ public final class FileCheckpointStore: CheckpointStore {
   }
 
   private func held(_ lease: CheckpointLease) throws(CheckpointError) -> FileLease {
-    guard let id = lease.key, let held = leases.withLock({ leases in leases[id] }), held.fence == lease.fence
-    else { throw lost(lease) }
+    guard let held = leases.withLock({ leases in leases[lease] }) else { throw lost(lease) }
     return held
   }
 
@@ -234,10 +222,8 @@ public final class FileCheckpointStore: CheckpointStore {
   /// Repeats an attempt until the fence is free, on separate threads, without blocking any of them while it waits.
   private func untilFenceIsFree<Value: Sendable>(
     _ id: CheckpointID,
-    _ first: Value?,
     _ attempt: @escaping @Sendable (CheckpointFolder) throws -> Value?
   ) async throws -> Value {
-    if let first { return first }
     let end = ContinuousClock.now.advanced(by: fenceTimeout)
     var delay = Duration.milliseconds(1)
     while true {

@@ -16,6 +16,11 @@ import StepwiseFiles
 
 /// The lease of an id in a directory, represented by a locked file.
 final class FileLease: Sendable {
+  private struct State: Sendable {
+    var locked: OpenFile?
+    var known = Known()
+  }
+
   /// What is known of the checkpoint while it is locked; nothing at first, and after an error.
   private struct Known: Sendable {
     var version: UInt64??
@@ -23,37 +28,41 @@ final class FileLease: Sendable {
     var log: (file: OpenFile, end: Int)?
   }
 
-  let fence: UInt64
-  private let id: CheckpointID
+  let id: CheckpointID
   private let folder: CheckpointFolder
-  private let locked: OpenFile
   /// Serializes saves and the end of the lease.
-  private let known = Lock(Known())
+  private let state = Lock(State())
 
-  init(_ id: CheckpointID, in folder: CheckpointFolder, _ locked: OpenFile, fence: UInt64) {
+  init(_ id: CheckpointID, in folder: CheckpointFolder) {
     self.id = id
     self.folder = folder
-    self.locked = locked
-    self.fence = fence
+  }
+
+  /// Acquires the lease; returns nil, with the file of the id locked, while another process holds the fence.
+  func begin() throws -> CheckpointLease? {
+    try state.withLock { state throws in
+      state.locked = if let locked = state.locked { locked } else { try folder.lock(id) }
+      return try folder.nextFence().map { CheckpointLease(id: id.text, fence: $0) }
+    }
   }
 
   /// Replaces the record if its version is the expected one.
   func save(_ record: CheckpointRecord, ifVersionIs expected: UInt64?) throws {
-    try known.withLock { known throws in
-      let last = exchange(&known, with: Known())
-      try check()
+    try state.withLock { state throws in
+      let last = exchange(&state.known, with: Known())
+      try check(state)
       let version = if let version = last.version { version } else { try folder.record(of: id)?.version }
       guard version == expected else { throw conflict(expected, version) }
       try folder.write(record, of: id)
-      known.version = record.version
+      state.known.version = record.version
     }
   }
 
   /// Appends an entry if the version of the record is the expected one; writes the whole file the first time.
   func append(_ entry: [UInt8], ifVersionIs expected: UInt64) throws {
-    try known.withLock { known throws in
-      let last = exchange(&known, with: Known())
-      try check()
+    try state.withLock { state throws in
+      let last = exchange(&state.known, with: Known())
+      try check(state)
       let end: (file: OpenFile, end: Int)
       if let (file, offset) = last.log {
         guard last.version == expected else { throw conflict(expected, last.version ?? nil) }
@@ -68,21 +77,21 @@ final class FileLease: Sendable {
         let file = try folder.file(of: id).open(O_WRONLY)
         end = (file, Int(try file.status().st_size))
       }
-      known = Known(version: expected + 1, log: end)
+      state.known = Known(version: expected + 1, log: end)
     }
   }
 
   /// Ends the lease.
   func end() {
-    known.withLock { known in
-      known = Known()
-      locked.endLock()
+    state.withLock { state in
+      state.locked?.endLock()
+      state = State()
     }
   }
 
-  /// - Throws: An error when the lease is over because its locked file was removed.
-  private func check() throws(CheckpointError) {
-    guard locked.hasName else { throw .lostLease(id: id.text, location: folder.file(of: id).path) }
+  /// - Throws: An error when the lease is over, also because its locked file was removed.
+  private func check(_ state: State) throws(CheckpointError) {
+    guard state.locked?.hasName ?? false else { throw .lostLease(id: id.text, location: folder.file(of: id).path) }
   }
 
   private func conflict(_ expected: UInt64?, _ found: UInt64?) -> CheckpointError {

@@ -61,7 +61,7 @@
       guard let fence = rows.first?.integer(0) else {
         throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
       }
-      return CheckpointLease(key, fence: UInt64(bitPattern: fence), duration: leaseDuration)
+      return CheckpointLease(id: id, fence: UInt64(bitPattern: fence), duration: leaseDuration)
     }
 
     /// Extends a lease by the server's clock.
@@ -75,7 +75,7 @@
         [.bytes(key.bytes), fence(lease), seconds]
       )
       guard !rows.isEmpty, !isReleased(lease, key) else { throw lost(lease) }
-      return CheckpointLease(key, fence: lease.fence, duration: leaseDuration)
+      return CheckpointLease(id: lease.id, fence: lease.fence, duration: leaseDuration)
     }
 
     /// Releases a lease.

@@ -37,7 +37,7 @@
         let directory = try TemporaryDirectory(inMemory: true)
         let calls = try await harness(stages: 1, directory).callsUndisturbed()
         let save = [
-          "open sum%2f1.temporary", "write sum%2f1.temporary", "fsync sum%2f1.temporary", "close sum%2f1.temporary",
+          "open sum%2f1.temporary", "pwrite sum%2f1.temporary", "fsync sum%2f1.temporary", "close sum%2f1.temporary",
           "rename sum%2f1.checkpoint", "open store", "fsync store", "close store",
         ]
         let starts = calls.indices.filter { calls[$0] == save[0] }

@@ -11,6 +11,47 @@
   package import Android
 #endif
 
+/// An error of a system call on a file.
+package struct FileFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The name of the call.
+  package let operation: String
+  package let path: String
+  /// Its `errno`.
+  package let code: Int32
+
+  package init(_ operation: String, _ path: String, _ code: Int32 = errno) {
+    self.operation = operation
+    self.path = path
+    self.code = code
+  }
+
+  package var description: String {
+    "\(operation) failed at \(path): \(SystemMessage.text(for: code)) (errno \(code))"
+  }
+}
+
+/// Messages and numbers of the operating system.
+package enum SystemMessage {
+  /// The message of an error number.
+  package static func text(for code: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "unknown error" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  /// Returns whether the error means that nothing can be written: the disk is full or read-only, or writing is not
+  /// permitted.
+  package static func cannotWrite(_ code: Int32) -> Bool {
+    [EROFS, EACCES, EPERM, ENOSPC, EDQUOT].contains(code)
+  }
+
+  /// The error number for an invalid argument.
+  package static var invalidArgument: Int32 { EINVAL }
+
+  /// The number of this process.
+  package static var processID: Int32 { getpid() }
+}
+
 /// A path, with operations on the file there.
 ///
 /// The checkpoint store and the tour access files only through this type and ``OpenFile``.
@@ -75,6 +116,9 @@ package struct FileLocation: Sendable, Hashable {
     guard errno == ENOENT else { throw failure("lstat") }
     return nil
   }
+
+  /// Returns the facts about the file, or about a link itself; nil when nothing exists there.
+  package func facts() throws(FileFailure) -> FileFacts? { try status().map { FileFacts($0) } }
 
   /// A Boolean value that indicates whether the location is a directory.
   package var isDirectory: Bool {
@@ -169,9 +213,89 @@ package enum WallClock {
   }
 }
 
-extension FileLocation {
-  /// Returns the facts about the file, or about a link itself; nil when nothing exists there.
-  package func facts() throws(FileFailure) -> FileFacts? { try status().map { FileFacts($0) } }
+/// An open file, closed when it is released.
+package final class OpenFile: Sendable {
+  package let descriptor: Int32
+  package let location: FileLocation
+
+  init(_ descriptor: Int32, at location: FileLocation) {
+    self.descriptor = descriptor
+    self.location = location
+  }
+
+  deinit { _ = close(descriptor) }
+
+  /// Reads a number of bytes, or all up to the end of the file.
+  package func read(_ count: Int) throws(FileFailure) -> [UInt8] {
+    var code: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let more = retrying {
+          systemRead(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled)
+        }
+        if more < 0 { code = errno }
+        if more <= 0 { break }
+        filled += more
+      }
+    }
+    guard code == 0 else { throw location.failure("read", code) }
+    return bytes
+  }
+
+  /// Moves to an offset from the start of the file, at which the next read starts.
+  package func seek(to offset: Int) throws(FileFailure) {
+    guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw location.failure("lseek") }
+  }
+
+  /// Writes all of the bytes at an offset from the start of the file.
+  package func write(_ bytes: some Sequence<UInt8>, at offset: Int = 0) throws(FileFailure) {
+    let isDone: Int32? = bytes.withContiguousStorageIfAvailable { writeAll(UnsafeRawBufferPointer($0), at: offset) }
+    let code = isDone ?? Array(bytes).withUnsafeBytes { writeAll($0, at: offset) }
+    guard code == 0 else { throw location.failure("write", code) }
+  }
+
+  /// Returns the `errno`, or 0.
+  private func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let written = retrying { pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done)) }
+      if written <= 0 { return written < 0 ? errno : EIO }
+      done += written
+    }
+    return 0
+  }
+
+  /// Truncates the file to a size.
+  package func truncate(to size: Int) throws(FileFailure) {
+    guard retrying({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw location.failure("ftruncate") }
+  }
+
+  /// Makes the content survive a power failure.
+  package func sync() throws(FileFailure) {
+    #if canImport(Darwin)
+      // The disk writes its cache only on request; not every file system supports the request.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+    #endif
+    guard retrying({ fsync(descriptor) }) == 0 else { throw location.failure("fsync") }
+  }
+
+  /// Returns the kind, the size and the link count of the file.
+  package func status() throws(FileFailure) -> stat {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw location.failure("fstat") }
+    return status
+  }
+
+  /// Locks the file for this descriptor, without waiting; returns false when another descriptor holds the lock.
+  package func lock() throws(FileFailure) -> Bool {
+    if retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 { return true }
+    guard errno == EWOULDBLOCK else { throw location.failure("flock") }
+    return false
+  }
+
+  /// Unlocks the file, also for a child process that is just starting and shares the descriptor.
+  package func unlock() { _ = flock(descriptor, LOCK_UN) }
 }
 
 /// Repeats a call that a signal interrupted.
@@ -185,3 +309,7 @@ func retrying<Number: SignedInteger>(_ operation: () -> Number) -> Number {
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: UInt16) -> Int32 { open(path, flags, mode_t(mode)) }
 private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
 private func systemUnlink(_ path: String) -> Int32 { unlink(path) }
+
+private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+  read(descriptor, buffer, count)
+}
