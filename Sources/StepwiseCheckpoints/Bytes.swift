@@ -67,12 +67,6 @@ extension [UInt8] {
   }
 }
 
-extension UInt8: StoredField {
-  func write(to bytes: inout [UInt8]) { bytes.append(self) }
-
-  init(reading reader: inout ByteReader) throws(DataError) { self = try reader.byte() }
-}
-
 extension Int: StoredField {
   func write(to bytes: inout [UInt8]) {
     var rest = UInt64(bitPattern: Int64(self))

@@ -62,14 +62,11 @@ public struct CheckpointRecord: Sendable, Hashable {
 
   /// Returns the record with one more entry.
   func appending(_ entry: [UInt8]) -> CheckpointRecord {
-    CheckpointRecord(
-      id: id,
-      progression: progression,
-      schemaVersion: schemaVersion,
-      version: version + 1,
-      first: first,
-      stage: stage + CheckpointEntries.bytes(of: entry)
-    )
+    var record = self
+    record.version += 1
+    record.stage += CheckpointEntries.bytes(of: entry)
+    record.checksum = record.actualChecksum
+    return record
   }
 
   /// A Boolean value that indicates whether the record is unchanged since it was created.

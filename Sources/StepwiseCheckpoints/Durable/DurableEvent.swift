@@ -51,22 +51,14 @@ package struct StoredFailure: Error, Hashable {
 
   package var kind: Kind
   package var type: String
-  package var mangledName: String
+  package var mangledName = ""
   package var description: String
-  package var value: [UInt8]
+  package var value: [UInt8] = []
 
-  package init(
-    kind: Kind,
-    type: String = "",
-    mangledName: String = "",
-    description: String = "",
-    value: [UInt8] = []
-  ) {
+  package init(kind: Kind, type: String = "", description: String = "") {
     self.kind = kind
     self.type = type
-    self.mangledName = mangledName
     self.description = description
-    self.value = value
   }
 }
 
@@ -172,12 +164,16 @@ extension DurableEvent {
 extension [UInt8] {
   /// Appends an event: its tag and its fields.
   fileprivate mutating func event<each Field: StoredField>(_ tag: UInt8, _ field: repeat each Field) {
-    write(tag, repeat each field)
+    append(tag)
+    write(repeat each field)
   }
 }
 
 extension StoredFailure: StoredField {
-  func write(to bytes: inout [UInt8]) { bytes.write(kind.rawValue, type, mangledName, description, value) }
+  func write(to bytes: inout [UInt8]) {
+    bytes.append(kind.rawValue)
+    bytes.write(type, mangledName, description, value)
+  }
 
   init(reading reader: inout ByteReader) throws(DataError) {
     guard let kind = Kind(rawValue: try reader.byte()) else {

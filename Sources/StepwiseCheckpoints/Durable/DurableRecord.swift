@@ -20,13 +20,9 @@ struct DurableStart: Sendable, Equatable {
     bytes.write(1, identity, version, input)
     return bytes
   }
+}
 
-  init(identity: String, version: Int, input: [UInt8]) {
-    self.identity = identity
-    self.version = version
-    self.input = input
-  }
-
+extension DurableStart {
   init(_ bytes: [UInt8]) throws(DataError) {
     var reader = ByteReader(bytes)
     let format = try reader.read(Int.self)
@@ -77,6 +73,12 @@ struct DurableRecord {
 }
 
 extension CheckpointRecord {
+  /// Creates the record of a durable run.
+  init(id: String, name: String, _ start: DurableStart, version: UInt64, entries: [[UInt8]]) {
+    let stage = entries.flatMap { CheckpointEntries.bytes(of: $0) }
+    self.init(id: id, progression: name, schemaVersion: 0, version: version, first: start.bytes, stage: stage)
+  }
+
   /// The name of a chain and what its durable run has stored; nil for a progression.
   ///
   /// - Throws: `CheckpointError` when the record is damaged.

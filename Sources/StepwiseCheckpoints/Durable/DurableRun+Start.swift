@@ -137,14 +137,9 @@ extension DurableRun {
 
   /// Returns the record of the run with some events.
   func record(_ start: DurableStart, version: UInt64, _ events: [DurableEvent]) -> CheckpointRecord {
-    CheckpointRecord(
-      id: id,
-      progression: DurableRecord.name(settings.name),
-      schemaVersion: 0,
-      version: version,
-      first: start.bytes,
-      stage: events.isEmpty ? [] : CheckpointEntries.bytes(of: DurableEvent.bytes(of: events))
-    )
+    let entries = events.isEmpty ? [] : [DurableEvent.bytes(of: events)]
+    let name = DurableRecord.name(settings.name)
+    return CheckpointRecord(id: id, name: name, start, version: version, entries: entries)
   }
 
   private func differs(_ input: any Sendable, from stored: [UInt8]) throws -> Bool {

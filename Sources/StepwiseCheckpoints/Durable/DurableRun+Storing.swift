@@ -8,12 +8,7 @@ import Stepwise
 extension DurableRun {
   func cancel(reason: String?) -> Bool {
     let (isFirst, hasBegun) = state.withLock { state in
-      guard state.cancellation == nil, !state.isStopped, state.log.phase == .running else {
-        return (false, false)
-      }
-      state.cancellation = Cancellation(reason: reason)
-      if state.hasBegun { enqueue(.cancelled(reason: reason), &state) }
-      return (true, state.hasBegun)
+      (!state.isStopped && requestCancellation(reason, &state), state.hasBegun)
     }
     if isFirst, hasBegun { storeCancellation() }
     return isFirst
@@ -23,16 +18,17 @@ extension DurableRun {
   ///
   /// - Returns: Whether this call has cancelled it; nil when it has ended in this process.
   func cancelAndStore(reason: String?) async throws -> Bool? {
-    let isFirst = state.withLock { state -> Bool? in
-      guard !state.hasEnded else { return nil }
-      guard state.cancellation == nil, state.log.phase == .running else { return false }
-      state.cancellation = Cancellation(reason: reason)
-      enqueue(.cancelled(reason: reason), &state)
-      return true
-    }
+    let isFirst = state.withLock { $0.hasEnded ? nil : requestCancellation(reason, &$0) }
     guard let isFirst, isFirst else { return isFirst }
     await storeCancellation().value
     if let error = state.withLock({ $0.stopError }) { throw error }
+    return true
+  }
+
+  private func requestCancellation(_ reason: String?, _ state: inout DurableState) -> Bool {
+    guard state.cancellation == nil, state.log.phase == .running else { return false }
+    state.cancellation = Cancellation(reason: reason)
+    if state.hasBegun { enqueue(.cancelled(reason: reason), &state) }
     return true
   }
 

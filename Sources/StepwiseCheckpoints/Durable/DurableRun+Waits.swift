@@ -3,26 +3,16 @@
 
 import Stepwise
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 // MARK: - Time
 
 extension DurableRun {
-  var now: Int { Int(settings.now().timeIntervalSince1970 * 1_000) }
-
   /// What is left of a wait or a limit, whose end is stored when it begins.
   func remaining(of duration: Duration, at key: String) -> Duration {
     let now = now
     let length = duration.clamped
     let end = state.withLock { state -> Int? in
       if let end = state.log.deadlines[key] { return end }
-      let milliseconds =
-        Int(length.components.seconds) * 1_000 + Int(length.components.attoseconds / 1_000_000_000_000_000)
-      enqueue(.deadline(key, now + milliseconds), &state)
+      enqueue(.deadline(key, now + Int(length / .milliseconds(1))), &state)
       return nil
     }
     guard let end else { return length }
@@ -30,14 +20,11 @@ extension DurableRun {
   }
 
   func elapsed(of limit: Duration, at place: JournalPlace) -> Duration {
-    let now = now
-    let length = limit.clamped
-    let end = state.withLock { $0.log.deadlines[place.path] }
-    guard let end else {
-      _ = remaining(of: length, at: place.path)
+    guard let end = state.withLock({ $0.log.deadlines[place.path] }) else {
+      _ = remaining(of: limit, at: place.path)
       return .zero
     }
-    return max(.zero, length - .milliseconds(end - now))
+    return max(.zero, limit.clamped - .milliseconds(end - now))
   }
 
   nonisolated(nonsending) func sleep(_ duration: Duration, by clock: any Clock<Duration>, at step: String) async throws

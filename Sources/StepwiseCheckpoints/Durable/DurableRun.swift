@@ -44,6 +44,8 @@ final class DurableRun: RunJournal {
   var id: String { settings.id }
   var location: String { store.location(of: id) }
   var identity: String { state.withLock { $0.start?.identity ?? "" } }
+  /// The time in milliseconds since 1970.
+  var now: Int { Int(settings.now().timeIntervalSince1970 * 1_000) }
   var version: Int { state.withLock { $0.start?.version ?? 0 } }
 
   // MARK: - Errors

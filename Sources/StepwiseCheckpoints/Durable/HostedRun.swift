@@ -94,14 +94,8 @@ extension CheckpointRecord {
     guard let (identity, input) = HostedStart.parts(of: start) else {
       throw DataError(reason: "it is not the start of a run")
     }
-    self.init(
-      id: id,
-      progression: name,
-      schemaVersion: 0,
-      version: recordVersion,
-      first: DurableStart(identity: identity, version: version, input: input).bytes,
-      stage: entries.flatMap { CheckpointEntries.bytes(of: $0) }
-    )
+    let start = DurableStart(identity: identity, version: version, input: input)
+    self.init(id: id, name: name, start, version: recordVersion, entries: entries)
   }
 
   /// The entries of a hosted run.

@@ -126,7 +126,7 @@ final class LeaseRenewal: Sendable {
       switch proceed() {
       case .renew: await renewOnce()
       case .wait(let time): try? await clock.sleep(time)
-      case .rest, .stop: return
+      case .stop: return
       }
     }
   }
@@ -145,9 +145,7 @@ final class LeaseRenewal: Sendable {
   }
 
   private func watch() async {
-    while !Task.isCancelled, !isOver(), let end = term.withLock({ $0.end }) {
-      try? await clock.sleep(end)
-    }
+    while !Task.isCancelled, !isOver() { try? await clock.sleep(term.withLock { $0.end }) }
   }
 }
 
@@ -162,22 +160,18 @@ package struct LeaseTerm: Sendable, Equatable {
     case renew
     /// Do nothing before this time.
     case wait(until: Duration)
-    /// Do nothing: the lease ends only with its holder.
-    case rest
     /// Stop: the lease is over.
     case stop
   }
 
   private enum State: Sendable, Equatable {
-    /// The lease ends only with its holder.
-    case unlimited
     /// The lease was granted at `start` and is renewed no later than `renewal`.
     case limited(start: Duration, duration: Duration, renewal: Duration)
     /// The lease is over.
     case over
   }
 
-  /// The longest duration, so that no sum overflows.
+  /// The longest duration, so that no sum overflows; also for a lease that ends only with its holder.
   private static let longest = Duration.seconds(1 << 31)
 
   private var state: State
@@ -187,10 +181,9 @@ package struct LeaseTerm: Sendable, Equatable {
     state = Self.granted(duration, at: start)
   }
 
-  /// The time at which the lease ends; nil for a lease that ends only with its holder.
-  package var end: Duration? {
+  /// The time at which the lease ends.
+  package var end: Duration {
     switch state {
-    case .unlimited: nil
     case .limited(let start, let duration, _): start + duration
     case .over: .zero
     }
@@ -199,7 +192,6 @@ package struct LeaseTerm: Sendable, Equatable {
   /// Returns the action for a time.
   package mutating func proceed(at now: Duration) -> Action {
     switch state {
-    case .unlimited: return .rest
     case .over: return .stop
     case .limited(let start, let duration, let renewal):
       if now >= start + duration {
@@ -228,7 +220,7 @@ package struct LeaseTerm: Sendable, Equatable {
   package mutating func refused() { state = .over }
 
   private static func granted(_ duration: Duration?, at start: Duration) -> State {
-    guard let duration = duration.map({ min($0, longest) }) else { return .unlimited }
+    let duration = min(duration ?? longest, longest)
     return .limited(start: start, duration: duration, renewal: start + duration / 3)
   }
 }

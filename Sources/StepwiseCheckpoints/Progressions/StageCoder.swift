@@ -33,8 +33,13 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
 
   /// A Boolean value that indicates whether another private type of this process has the name.
   var isAmbiguous: Bool {
-    String(reflecting: P.self).contains("(unknown context at ") && name == Self.typeName
-      && !PrivateTypeNames.claim(name, for: P.self)
+    guard String(reflecting: P.self).contains("(unknown context at "), name == Self.typeName else { return false }
+    let type = ObjectIdentifier(P.self)
+    return privateTypes.withLock { types in
+      let owner = types[name] ?? type
+      types[name] = owner
+      return owner != type
+    }
   }
 
   package func encode(_ stage: P) throws -> [UInt8] {
@@ -140,23 +145,11 @@ extension JSONDecoder {
   }()
 }
 
-/// The names of private and local types that run under checkpoints in this process.
+/// The private and local types that run under checkpoints in this process, by their names.
 ///
 /// The name of such a type does not distinguish it from another one in a different file or function. What distinguishes
 /// them changes with every build, so checkpoints cannot store it.
-enum PrivateTypeNames {
-  private static let types = Lock([String: ObjectIdentifier]())
-
-  /// Claims a name for a type; returns false when another type has it.
-  static func claim(_ name: String, for type: Any.Type) -> Bool {
-    let type = ObjectIdentifier(type)
-    return types.withLock { types in
-      let owner = types[name] ?? type
-      types[name] = owner
-      return owner == type
-    }
-  }
-}
+private let privateTypes = Lock([String: ObjectIdentifier]())
 
 /// The difference between a stage and its decoded copy.
 ///

@@ -18,7 +18,7 @@
         case nil: await register()
         case .renew: if await beat(renewing: true) { try? await Task.sleep(for: poll) }
         case .stop: lose()
-        case .rest, .wait:
+        case .wait:
           if prunedAt.duration(to: .now) > .seconds(60) {
             prunedAt = .now
             await prune()
