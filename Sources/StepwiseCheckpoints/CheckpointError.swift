@@ -135,14 +135,6 @@ extension CheckpointError {
     if case .io(_, _, _, let code) = self { SystemMessage.cannotWrite(code) } else { false }
   }
 
-  /// Whether the error says something about the record that was read, and not about the store.
-  var concernsOneRecord: Bool {
-    switch self {
-    case .damaged, .foreignType, .newerFormat: true
-    default: false
-    }
-  }
-
   private static func holder(_ processID: Int32?) -> String {
     switch processID {
     case SystemMessage.processID?: "this process"

@@ -125,6 +125,8 @@ extension CheckpointStore {
     }
   }
 
+  func lostLease(of id: String) -> CheckpointError { .lostLease(id: id, location: location(of: id)) }
+
   /// Returns the location of an id: by default the name of the store's type.
   public func location(of id: String) -> String { String(describing: Self.self) }
 }

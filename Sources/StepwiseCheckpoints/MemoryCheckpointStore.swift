@@ -91,7 +91,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
     let id = try CheckpointID(record.id)
     let now = now()
     try state.withLock { state throws in
-      guard try check(lease, state, now) == id else { throw lost(lease) }
+      guard try check(lease, state, now) == id else { throw lostLease(of: lease.id) }
       let found = state.records[id]?.version
       guard found == version else {
         throw CheckpointError.conflict(id: id.text, location: Self.location, expected: version, found: found)
@@ -124,11 +124,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
   private func check(_ lease: CheckpointLease, _ state: State, _ now: Duration) throws -> CheckpointID {
     guard let id = lease.key, let held = state.leases[id], held.fence == lease.fence,
       held.end.map({ $0 > now }) ?? true
-    else { throw lost(lease) }
+    else { throw lostLease(of: lease.id) }
     return id
-  }
-
-  private func lost(_ lease: CheckpointLease) -> CheckpointError {
-    .lostLease(id: lease.id, location: Self.location)
   }
 }

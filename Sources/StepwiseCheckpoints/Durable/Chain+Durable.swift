@@ -118,7 +118,7 @@ extension Chain where Input: Codable, Output: Codable {
           guard let record = try await store.load(id) else { continue }
           let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
           if !stored.log.isEnded { ids.append(id) }
-        } catch let error as CheckpointError where error.concernsOneRecord {
+        } catch CheckpointError.damaged, CheckpointError.foreignType, CheckpointError.newerFormat {
           continue
         }
       }
@@ -145,7 +145,7 @@ extension Chain where Input: Codable, Output: Codable {
   {
     if let live = DurableRun.find(id, of: storedName, in: store) {
       if let isFirst = try await live.cancelAndStore(reason: reason) { return isFirst }
-      await live.waitUntilEnded()
+      await live.ended.valueIgnoringCancellation()
     }
     return try await append(.cancelled(reason: reason), id, store) { $0.phase == .running && !$0.isEnded }
   }
@@ -215,21 +215,16 @@ extension Chain where Input: Codable, Output: Codable {
     _ store: some CheckpointStore,
     if isNeeded: (DurableLog) -> Bool
   ) async throws -> Bool {
-    let lease = try await store.acquire(id)
-    do {
-      guard let record = try await store.load(id) else {
-        throw CheckpointError.notStarted(id: id, location: store.location(of: id))
-      }
-      let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
-      let isNeeded = isNeeded(stored.log)
-      if isNeeded {
-        try await store.append(DurableEvent.bytes(of: [event]), ifVersionIs: record.version, under: lease)
-      }
-      try await store.release(lease)
-      return isNeeded
-    } catch {
-      store.releaseWithoutWaiting(lease)
-      throw error
+    let holder = try await LeaseHolder(id, of: store, LeaseClock(ContinuousClock()))
+    guard let record = try await store.load(id) else {
+      throw CheckpointError.notStarted(id: id, location: store.location(of: id))
     }
+    let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
+    let isNeeded = isNeeded(stored.log)
+    if isNeeded {
+      try await store.append(DurableEvent.bytes(of: [event]), ifVersionIs: record.version, under: holder.lease)
+    }
+    await holder.release()
+    return isNeeded
   }
 }

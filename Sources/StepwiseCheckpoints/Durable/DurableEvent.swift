@@ -45,7 +45,7 @@ package struct StoredFailure: Error, Hashable {
     case other
     /// Its type has the mangled name, and the value is its JSON.
     case codable
-    /// Of this package; the value is private to `DurableFailures`.
+    /// Of this package; the value is private to its methods.
     case cancellation, timeout, race, chain, checkpoint
   }
 

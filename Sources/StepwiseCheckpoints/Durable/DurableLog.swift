@@ -252,8 +252,6 @@ package struct DurableLog: Sendable {
     if !pending.isEmpty { pending.subtract(keys(in: key, branch: scope)) }
   }
 
-  package var nextNumber: Int { lastNumber + 1 }
-
   /// Whether an attempt follows one at a key, if that was stored.
   func continues(after attempt: Int, at key: String) -> Bool? {
     if decisions[key] == attempt { return false }

@@ -88,7 +88,9 @@ extension DurableRun {
       guard case .resolved = outcome, state.withLock({ $0.poisoned.isEmpty }) else {
         // What has failed before is known, and need not be repeated.
         try await flush()
-        return .cancelled(stopped(outcome))
+        let error = CheckpointError.stopped(id: id, location: location)
+        let reason: String? = if case .cancelled(let cancellation) = outcome { cancellation.reason } else { nil }
+        return .cancelled(Cancellation(reason: reason, underlyingError: error))
       }
     }
     if let missing { throw different(stored: missing, code: nil) }
@@ -110,17 +112,11 @@ extension DurableRun {
     }
   }
 
-  private func stopped(_ outcome: Outcome<any Sendable>) -> Cancellation {
-    var reason: String?
-    if case .cancelled(let cancellation) = outcome { reason = cancellation.reason }
-    return Cancellation(reason: reason, underlyingError: CheckpointError.stopped(id: id, location: location))
-  }
-
   private func conclusion(
     of outcome: Outcome<any Sendable>,
     cancelledBy request: Cancellation?
   ) throws -> StoredOutcome {
-    func failure(_ error: any Error) -> StoredFailure { DurableFailures.failure(error, of: settings.name) }
+    func failure(_ error: any Error) -> StoredFailure { StoredFailure(error, of: settings.name) }
     switch (outcome, request) {
     case (.cancelled(let cancellation), _):
       return .cancelled(reason: cancellation.reason, underlying: cancellation.underlyingError.map(failure))

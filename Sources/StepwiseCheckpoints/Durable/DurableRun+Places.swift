@@ -86,7 +86,7 @@ extension DurableRun {
     let position = DurablePosition(self, scope: scope, step: step)
     let result = await Result.of { try await DurablePosition.$current.withValue(position) { try await body() } }
     if place != nil, let failure = state.withLock({ $0.log.failedAttempts[scope] }), !isStopped {
-      throw DurableFailures.error(failure, of: step ?? "")
+      throw failure.error(of: step ?? "")
     }
     if let missing = state.withLock({ $0.unreached(in: scope) }) {
       throw stop(throwing: different(stored: missing, code: nil))
@@ -97,7 +97,7 @@ extension DurableRun {
 
   func attemptFailed(_ place: JournalPlace, _ error: any Error) {
     let scope = DurableLog.scope(place.path, attempt: place.attemptCount, branch: nil)
-    let failure = DurableFailures.failure(error, of: place.path)
+    let failure = StoredFailure(error, of: place.path)
     state.withLock { state in
       guard !state.isStopped, state.log.hasOutstanding(in: place.path),
         state.log.failedAttempts[scope] == nil
@@ -132,7 +132,7 @@ extension DurableRun {
     }
     var stored: (any Error)?
     if let record, case .failure(let failure) = record.end {
-      let error = DurableFailures.error(failure, of: place.path)
+      let error = failure.error(of: place.path)
       if !hasOutstanding {
         await waitForTurn(of: record.number, at: key)
         endTurn(of: record.number, key)

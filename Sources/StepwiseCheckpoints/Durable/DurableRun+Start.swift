@@ -7,11 +7,10 @@ import Stepwise
 
 extension DurableRun {
   func begin(_ interrupt: @escaping @Sendable (String?) -> Void) async throws -> JournalStart {
-    let lost = CheckpointError.lostLease(id: id, location: location)
     let holder: LeaseHolder
     do {
       holder = try await LeaseHolder(id, of: store, LeaseClock(ContinuousClock())) { [weak self] in
-        self?.stop(throwing: lost)
+        if let self { stop(throwing: store.lostLease(of: id)) }
       }
     } catch let error as CheckpointError where error.cannotWrite {
       // On a full or read-only disk the outcome of a run that has ended can still be read.
@@ -68,9 +67,6 @@ extension DurableRun {
     await holder?.release()
     ended.settle(())
   }
-
-  /// Waits until the run has released its lease.
-  func waitUntilEnded() async { await ended.valueIgnoringCancellation() }
 
   // MARK: - The runs of this process
 
@@ -165,9 +161,9 @@ extension DurableRun {
       } catch {
         throw unknown("output", error)
       }
-    case .failed(let failure): return .failed(DurableFailures.error(failure, of: settings.name))
+    case .failed(let failure): return .failed(failure.error(of: settings.name))
     case .cancelled(let reason, let underlying):
-      let error = underlying.map { DurableFailures.error($0, of: settings.name) }
+      let error = underlying.map { $0.error(of: settings.name) }
       return .cancelled(Cancellation(reason: reason, underlyingError: error))
     }
   }

@@ -14,7 +14,8 @@ extension DurableRun {
     noteCancellation(of: run)
     try throwIfStopped()
     guard let values = DurableValues<Value>() else {
-      throw stop(throwing: unstorable(step.name, Self.adviceForType(Value.self)))
+      let reason = "its type, \(Value.self), is not Codable; return a struct or an enum that conforms to Codable"
+      throw stop(throwing: unstorable(step.name, reason))
     }
     guard let (key, index) = position.name(step) else {
       throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
@@ -102,7 +103,7 @@ extension DurableRun {
     try throwIfStopped()
     defer { endTurn(of: record.number, key) }
     switch record.end {
-    case .failure(let failure): throw DurableFailures.error(failure, of: step.name)
+    case .failure(let failure): throw failure.error(of: step.name)
     case .success(let bytes):
       let isOutstanding = state.withLock { !$0.log.isUndone(record.number) }
       if isOutstanding, !step.isUndoable {
@@ -154,7 +155,7 @@ extension DurableRun {
     if call.isUndoable {
       // It counts as failed since an earlier process.
       if case .failure(let failure)? = state.withLock({ $0.log.end(of: key) })?.end {
-        return unstored(value, call, DurableFailures.error(failure, of: call.name))
+        return unstored(value, call, failure.error(of: call.name))
       }
       // Otherwise its value would be that of the work whose time is over.
       if call.isExpired { return unstored(value, call, CancellationError()) }
@@ -202,7 +203,7 @@ extension DurableRun {
   ///
   /// After a crash, it is repeated first.
   private func unstored<Value>(_ value: Value, _ call: DurableCall, _ error: (any Error)?) -> JournalEnd<Value> {
-    let failure = error.map { DurableFailures.failure($0, of: call.name) }
+    let failure = error.map { StoredFailure($0, of: call.name) }
     let number = state.withLock { state in
       let number = state.nextNumber()
       state.unstored[number] = DurableState.Unstored(key: call.key, index: call.index, failure: failure)
@@ -214,8 +215,8 @@ extension DurableRun {
   /// A step, or a group of steps, has failed; returns the error that it throws, now and in each replay.
   nonisolated(nonsending) func fail(_ error: any Error, _ call: DurableCall) async -> any Error {
     let isInterrupted = Task.isCancelled
-    let failure = DurableFailures.failure(error, of: call.name)
-    let replayed = DurableFailures.error(failure, of: call.name)
+    let failure = StoredFailure(error, of: call.name)
+    let replayed = failure.error(of: call.name)
     let (thrown, number) = state.withLock { state -> (any Error, Int?) in
       if let error = state.stopError { return (error, nil) }
       if state.isStopped {
@@ -243,10 +244,6 @@ extension DurableRun {
     await waitForTurn(of: number, at: call.key)
     if call.index == nil { endTurn(of: number, call.key) }
     return thrown
-  }
-
-  private static func adviceForType(_ type: Any.Type) -> String {
-    "its type, \(type), is not Codable; return a struct or an enum that conforms to Codable"
   }
 }
 

@@ -125,11 +125,11 @@ extension DurableRun {
   private func take<Value: Decodable>(
     _ name: String,
     as type: Value.Type,
-    from host: DurableHost,
+    from host: any DurableHost,
     at step: String
   ) async throws -> Value? {
     let limit = state.withLock { $0.waits.received.count } + 1
-    for (number, bytes) in try await host.signals(name, limit)
+    for (number, bytes) in try await host.signals(name, limit: limit)
     where state.withLock({ $0.waits.receive(number, at: step) }) {
       do {
         return try DurableSignals.decode(bytes, as: type)

@@ -66,62 +66,49 @@ public struct StepFailure: Error, Codable, Hashable, Sendable, CustomStringConve
   /// The description of the error.
   public let message: String
 
-  init(step: String, type: String, message: String) {
-    self.step = step
-    self.type = type
-    self.message = message
-  }
-
   /// The step, the type and the description.
   public var description: String { "\(step) threw \(type): \(message)" }
 }
 
-/// How errors are stored.
-enum DurableFailures {
-  /// Returns the error that was stored, which a replay throws.
-  static func error(_ failure: StoredFailure, of step: String) -> any Error {
-    (try? own(failure)) ?? decoded(failure) ?? StepFailure(step: step, type: failure.type, message: failure.description)
-  }
-
-  /// Returns what is stored of an error of a step.
-  static func failure(_ error: any Error, of step: String) -> StoredFailure {
+extension StoredFailure {
+  /// Creates what is stored of an error of a step.
+  init(_ error: any Error, of step: String) {
     let type = StoredReason.typeName(Swift.type(of: error))
-    var failure = StoredFailure(kind: .other, type: type, description: String(describing: error))
-    if let (kind, value) = own(error, of: step) {
-      failure.kind = kind
-      failure.value = value
+    self.init(kind: .other, type: type, description: String(describing: error))
+    if let (kind, value) = Self.own(error, of: step) {
+      (self.kind, self.value) = (kind, value)
     } else if let error = error as? any (Error & Codable), let name = _mangledTypeName(Swift.type(of: error)),
       let bytes = try? JSONEncoder.ofStages.encode(error)
     {
-      var codable = failure
-      codable.kind = .codable
-      codable.mangledName = name
-      codable.value = Array(bytes)
-      if decoded(codable) != nil { return codable }
+      var codable = self
+      (codable.kind, codable.mangledName, codable.value) = (.codable, name, Array(bytes))
+      if codable.decoded != nil { self = codable }
     }
-    return failure
   }
 
-  private static func decoded(_ failure: StoredFailure) -> (any Error)? {
-    guard failure.kind == .codable, let type = _typeByName(failure.mangledName) as? any (Error & Decodable).Type else {
-      return nil
-    }
-    return try? JSONDecoder.ofStages.decode(type, from: Data(failure.value))
+  /// Returns the error of a step that was stored, which a replay throws.
+  func error(of step: String) -> any Error {
+    (try? own()) ?? decoded ?? StepFailure(step: step, type: type, message: description)
+  }
+
+  private var decoded: (any Error)? {
+    guard kind == .codable, let type = _typeByName(mangledName) as? any (Error & Decodable).Type else { return nil }
+    return try? JSONDecoder.ofStages.decode(type, from: Data(value))
   }
 
   // MARK: - Errors of this package
 
-  private static func own(_ error: any Error, of step: String) -> (StoredFailure.Kind, [UInt8])? {
+  private static func own(_ error: any Error, of step: String) -> (Kind, [UInt8])? {
     var bytes: [UInt8] = []
     switch error {
     case is CancellationError: return (.cancellation, [])
     case let error as TimeoutError:
       let (seconds, attoseconds) = error.duration.clamped.components
       bytes.write(error.step, Int(seconds), Int(attoseconds))
-      if let underlying = error.underlyingError { bytes.write(failure(underlying, of: step)) }
+      if let underlying = error.underlyingError { bytes.write(StoredFailure(underlying, of: step)) }
       return (.timeout, bytes)
     case let error as RaceError:
-      for error in error.errors { bytes.write(failure(error, of: step)) }
+      for error in error.errors { bytes.write(StoredFailure(error, of: step)) }
       return (.race, bytes)
     case let error as ChainError:
       bytes.write(error == .reentrant ? 0 : 1)
@@ -133,20 +120,20 @@ enum DurableFailures {
     }
   }
 
-  private static func own(_ failure: StoredFailure) throws(DataError) -> (any Error)? {
-    var reader = ByteReader(failure.value)
-    switch failure.kind {
+  private func own() throws(DataError) -> (any Error)? {
+    var reader = ByteReader(value)
+    switch kind {
     case .other, .codable: return nil
     case .cancellation: return CancellationError()
     case .timeout:
       let step = try reader.read(String.self)
       let (seconds, attoseconds) = (try reader.read(Int.self), try reader.read(Int.self))
       let duration = Duration(secondsComponent: Int64(seconds), attosecondsComponent: Int64(attoseconds))
-      let underlying = reader.isAtEnd ? nil : error(try reader.read(), of: step)
+      let underlying = reader.isAtEnd ? nil : try reader.read(StoredFailure.self).error(of: step)
       return TimeoutError(step: step, duration: duration, underlyingError: underlying)
     case .race:
       var errors: [any Error] = []
-      while !reader.isAtEnd { errors.append(error(try reader.read(), of: "")) }
+      while !reader.isAtEnd { errors.append(try reader.read(StoredFailure.self).error(of: "")) }
       return RaceError(errors: errors)
     case .chain: return try reader.read(Int.self) == 0 ? ChainError.reentrant : ChainError.outsideRun
     case .checkpoint:

@@ -17,31 +17,18 @@ package struct DurableWait: Hashable, Sendable {
 }
 
 /// Who executes a run besides its process: what is done while a run only waits, and where its signals come from.
-package struct DurableHost: Sendable {
+// A protocol although one type conforms, which another module defines.
+package protocol DurableHost: Sendable {
   /// Nothing of the run works until one of the waits ends; returns false for a run that is to be stopped instead.
-  package let park: @Sendable ([DurableWait]) -> Bool
+  func park(_ waits: [DurableWait]) -> Bool
   /// Something of the run works again; returns when it may.
-  package let unpark: @Sendable () async -> Void
+  func unpark() async
   /// The error that stops a run which waits, until it is resumed at the end of a wait.
-  package let suspension: @Sendable ([DurableWait]) -> any Error
+  func suspension(_ waits: [DurableWait]) -> any Error
   /// Returns signals of a name that are not consumed, with their numbers, oldest first.
-  package let signals: @Sendable (_ name: String, _ limit: Int) async throws -> [(number: Int, value: [UInt8])]
+  func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])]
   /// Prepares a wait for news of signals, which ends after a time as well.
-  package let news: @Sendable () -> @Sendable (_ limit: Duration) async -> Void
-
-  package init(
-    park: @escaping @Sendable ([DurableWait]) -> Bool,
-    unpark: @escaping @Sendable () async -> Void,
-    suspension: @escaping @Sendable ([DurableWait]) -> any Error,
-    signals: @escaping @Sendable (_ name: String, _ limit: Int) async throws -> [(number: Int, value: [UInt8])],
-    news: @escaping @Sendable () -> @Sendable (_ limit: Duration) async -> Void
-  ) {
-    self.park = park
-    self.unpark = unpark
-    self.suspension = suspension
-    self.signals = signals
-    self.news = news
-  }
+  func news() -> @Sendable (_ limit: Duration) async -> Void
 }
 
 /// Which steps of a run work and which wait: a run is parked while all of its steps in progress wait, or contain one that

@@ -23,12 +23,16 @@ package struct HostedRun: Sendable {
 
   /// Runs until an end; the token stops the run.
   package let execute: @Sendable (_ token: CancellationToken) async -> End
+  let run: DurableRun
+
   /// Cancels the run for good.
-  package let cancel: @Sendable (_ reason: String?) -> Void
+  package func cancel(_ reason: String?) { _ = run.cancel(reason: reason) }
+
   /// Stops the run after the steps in progress; at once while it only waits.
-  package let stop: @Sendable () -> Void
-  /// What steps wait for, also beside others that work.
-  package let waits: @Sendable () -> [DurableWait]
+  package func stop() { run.stopForHost() }
+
+  /// Returns what steps wait for, also beside others that work.
+  package func waits() -> [DurableWait] { run.state.withLock { $0.waits.all } }
 }
 
 extension Chain where Input: Codable, Output: Codable {
@@ -55,27 +59,23 @@ extension Chain where Input: Codable, Output: Codable {
     id: String,
     in store: some CheckpointStore,
     maxValueSize: Int,
-    host: DurableHost,
+    host: any DurableHost,
     now: @escaping @Sendable () -> Date
   ) -> HostedRun {
     let settings = DurableRun.Settings(name: storedName, id: id, maxValueSize: maxValueSize, now: now, host: host)
     let run = DurableRun(of: Self.self, settings, in: store)
-    return HostedRun(
-      execute: { token in
-        let handle = self.start(with: run, cancelledBy: token)
-        let outcome = await handle.outcome
-        let (stopError, stored) = run.state.withLock { ($0.stopError, $0.log.isEnded ? $0.log.outcome : nil) }
-        if let stopError { return .failed(stopError) }
-        if let stored { return .ended(stored) }
-        if run.isStopped { return .stopped }
-        if let error = handle.undoErrors.first { return .failed(error) }
-        if case .failed(let error) = outcome { return .failed(error) }
-        return .stopped
-      },
-      cancel: { reason in _ = run.cancel(reason: reason) },
-      stop: { run.stopForHost() },
-      waits: { run.state.withLock { $0.waits.all } }
-    )
+    let execute: @Sendable (CancellationToken) async -> HostedRun.End = { token in
+      let handle = self.start(with: run, cancelledBy: token)
+      let outcome = await handle.outcome
+      let (stopError, stored) = run.state.withLock { ($0.stopError, $0.log.isEnded ? $0.log.outcome : nil) }
+      if let stopError { return .failed(stopError) }
+      if let stored { return .ended(stored) }
+      if run.isStopped { return .stopped }
+      if let error = handle.undoErrors.first { return .failed(error) }
+      if case .failed(let error) = outcome { return .failed(error) }
+      return .stopped
+    }
+    return HostedRun(execute: execute, run: run)
   }
 }
 
@@ -134,7 +134,7 @@ extension StoredOutcome {
       case .concluded(let outcome)? = try DurableEvent.events(in: data).first
     else { throw DataError(reason: "it is not an outcome") }
     guard case .failed(let failure) = outcome else { return nil }
-    return DurableFailures.error(failure, of: name)
+    return failure.error(of: name)
   }
 
   /// What has failed, in words.

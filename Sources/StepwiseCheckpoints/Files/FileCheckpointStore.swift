@@ -127,7 +127,7 @@ public final class FileCheckpointStore: CheckpointStore {
     under lease: CheckpointLease
   ) async throws {
     let held = try held(lease)
-    guard try held.id == CheckpointID(record.id) else { throw lost(lease) }
+    guard try held.id == CheckpointID(record.id) else { throw lostLease(of: lease.id) }
     try await performing(held.id) { _ in try held.save(record, ifVersionIs: version) }
   }
 
@@ -197,12 +197,8 @@ public final class FileCheckpointStore: CheckpointStore {
   }
 
   private func held(_ lease: CheckpointLease) throws(CheckpointError) -> FileLease {
-    guard let held = leases.withLock({ leases in leases[lease] }) else { throw lost(lease) }
+    guard let held = leases.withLock({ leases in leases[lease] }) else { throw lostLease(of: lease.id) }
     return held
-  }
-
-  private func lost(_ lease: CheckpointLease) -> CheckpointError {
-    .lostLease(id: lease.id, location: location(of: lease.id))
   }
 
   /// Performs blocking work on a separate thread; errors of the system name the id.

@@ -18,11 +18,7 @@ import StepwiseFiles
 final class FileLease: Sendable {
   private struct State: Sendable {
     var locked: OpenFile?
-    var known = Known()
-  }
-
-  /// What is known of the checkpoint while it is locked; nothing at first, and after an error.
-  private struct Known: Sendable {
+    /// The version of the checkpoint; not known at first, and after an error.
     var version: UInt64??
     /// The file and its end, once it is open to append to it.
     var log: (file: OpenFile, end: Int)?
@@ -49,19 +45,19 @@ final class FileLease: Sendable {
   /// Replaces the record if its version is the expected one.
   func save(_ record: CheckpointRecord, ifVersionIs expected: UInt64?) throws {
     try state.withLock { state throws in
-      let last = exchange(&state.known, with: Known())
+      let last = exchange(&state, with: State(locked: state.locked))
       try check(state)
       let version = if let version = last.version { version } else { try folder.record(of: id)?.version }
       guard version == expected else { throw conflict(expected, version) }
       try folder.write(record, of: id)
-      state.known.version = record.version
+      state.version = record.version
     }
   }
 
   /// Appends an entry if the version of the record is the expected one; writes the whole file the first time.
   func append(_ entry: [UInt8], ifVersionIs expected: UInt64) throws {
     try state.withLock { state throws in
-      let last = exchange(&state.known, with: Known())
+      let last = exchange(&state, with: State(locked: state.locked))
       try check(state)
       let end: (file: OpenFile, end: Int)
       if let (file, offset) = last.log {
@@ -77,7 +73,7 @@ final class FileLease: Sendable {
         let file = try folder.file(of: id).open(O_WRONLY)
         end = (file, Int(try file.status().st_size))
       }
-      state.known = Known(version: expected + 1, log: end)
+      (state.version, state.log) = (expected + 1, end)
     }
   }
 

@@ -72,17 +72,13 @@ package final class IOThreads: Sendable {
     let end = DispatchTime.now() + .nanoseconds(patience)
     var (isIdle, isLate) = (false, false)
     while true {
-      let (job, isOver) = state.withLock { state in
+      let job = state.withLock { state -> Job? in
         if isIdle { state.idle -= 1 }
-        let job = state.jobs.popFirst()
-        switch (job, isLate) {
-        case (_?, _): break
-        case (nil, true): state.threads -= 1
-        case (nil, false): state.idle += 1
-        }
-        return (job, job != nil || isLate)
+        if let job = state.jobs.popFirst() { return job }
+        if isLate { state.threads -= 1 } else { state.idle += 1 }
+        return nil
       }
-      if isOver { return job }
+      if job != nil || isLate { return job }
       isIdle = true
       isLate = work.wait(timeout: end) == .timedOut
     }

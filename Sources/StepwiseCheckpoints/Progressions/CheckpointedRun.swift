@@ -21,20 +21,8 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   let id: String
   let store: any CheckpointStore
   /// The clock for renewals of the lease.
-  let clock: LeaseClock
+  var clock = LeaseClock(ContinuousClock())
   let coder = StageCoder<P>()
-
-  init(
-    _ start: P,
-    id: String,
-    store: any CheckpointStore,
-    clock: LeaseClock = LeaseClock(ContinuousClock())
-  ) {
-    self.start = start
-    self.id = id
-    self.store = store
-    self.clock = clock
-  }
 
   /// Runs to the last stage.
   @concurrent
@@ -76,9 +64,7 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   /// The id is released when that is the last stage, or when an error is thrown.
   @concurrent
   func advance(from position: Position) async throws -> Position {
-    guard let holder = position.holder else {
-      throw CheckpointError.lostLease(id: id, location: store.location(of: id))
-    }
+    guard let holder = position.holder else { throw store.lostLease(of: id) }
     return try await releasing(holder) {
       try Task.checkCancellation()
       let stage = try await holder.watching { try await position.stage.next() }

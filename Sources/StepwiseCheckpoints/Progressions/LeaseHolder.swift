@@ -44,7 +44,7 @@ final class LeaseHolder: Sendable {
   /// be saved.
   func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     guard let renewal else { return try await body() }
-    let lost = CheckpointError.lostLease(id: lease.id, location: store.location(of: lease.id))
+    let lost = store.lostLease(of: lease.id)
     // If the process was suspended for a while, the stage may run before the renewal that finds the lease over.
     if isOver { throw lost }
     return try await withThrowingTaskGroup(of: Value?.self) { group in
@@ -67,11 +67,7 @@ final class LeaseHolder: Sendable {
   /// An error of the store does not concern the run, whose stages are saved.
   func release() async {
     renewing?.cancel()
-    let isHeld = isHeld.withLock { isHeld in
-      defer { isHeld = false }
-      return isHeld
-    }
-    guard isHeld else { return }
+    guard isHeld.withLock({ exchange(&$0, with: false) }) else { return }
     do { try await store.release(lease) } catch { store.releaseWithoutWaiting(lease) }
   }
 }

@@ -24,7 +24,7 @@ extension Progression where Self: Codable {
   ///   stage cannot be resumed; an error of the store.
   @concurrent
   public func run(id: String, in store: some CheckpointStore) async throws -> Result {
-    try await CheckpointedRun(self, id: id, store: store).result()
+    try await CheckpointedRun(start: self, id: id, store: store).result()
   }
 
   /// Returns the stages from the last saved one, or from this one, each saved before it is returned.
@@ -53,7 +53,7 @@ extension Progression where Self: Codable {
     in store: some CheckpointStore,
     leaseClock: some Clock<Duration>
   ) -> some AsyncSequence<Self, any Error> & Sendable {
-    CheckpointedStages(run: CheckpointedRun(self, id: id, store: store, clock: LeaseClock(leaseClock)))
+    CheckpointedStages(run: CheckpointedRun(start: self, id: id, store: store, clock: LeaseClock(leaseClock)))
   }
 }
 

@@ -246,17 +246,14 @@
   /// A job that was lost: its fencing number is not the present one.
   struct LostJob: Error {}
 
-  /// What a job waits for.
-  extension ClaimedJob {
-    /// The job as the host of its chain's run.
-    var host: DurableHost {
-      DurableHost(
-        park: park,
-        unpark: unpark,
-        suspension: { JobSuspension($0) },
-        signals: { try await self.signals($0, limit: $1, except: []) },
-        news: { [surroundings, row] in surroundings.hub.news(of: row.id) }
-      )
+  /// What a job waits for: it is the host of its chain's run.
+  extension ClaimedJob: DurableHost {
+    func news() -> @Sendable (_ limit: Duration) async -> Void { surroundings.hub.news(of: row.id) }
+
+    func suspension(_ waits: [DurableWait]) -> any Error { JobSuspension(waits) }
+
+    func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])] {
+      try await signals(name, limit: limit, except: [])
     }
 
     /// The names of the signals that the job waits for.

@@ -74,7 +74,7 @@
           id: job.row.id,
           in: ClaimedJobStore(job: job) { try await job.chainRecord(name: name) },
           maxValueSize: 16 * 1_024 * 1_024,
-          host: job.host,
+          host: job,
           now: { Date(timeIntervalSince1970: job.row.now) }
         )
         if job.row.isCancellationRequested { job.cancelRun(reason: try await job.cancellationReason()) }
