@@ -9,13 +9,6 @@ extension DurableRun {
   /// How long a replayed step waits for those that completed before it, which changed code may never call.
   private static var patience: Duration { .seconds(10) }
 
-  /// Changes the state, and lets continue what need not wait any longer.
-  func proceeding<Value>(_ change: (inout DurableState) -> Value) -> Value {
-    let (value, due) = state.withLock { (change(&$0), $0.takeDue()) }
-    for turn in due { turn.settle(()) }
-    return value
-  }
-
   /// Waits until the steps that completed before have been returned; all of them when nil.
   nonisolated(nonsending) func waitForTurn(of number: Int?, at key: String) async {
     await wait(for: DurableState.Turn(number: number, key: key))

@@ -48,6 +48,13 @@ final class DurableRun: RunJournal {
   var now: Int { Int(settings.now().timeIntervalSince1970 * 1_000) }
   var version: Int { state.withLock { $0.start?.version ?? 0 } }
 
+  /// Changes the state, and lets continue what need not wait any longer.
+  func proceeding<Value>(_ change: (inout DurableState) -> Value) -> Value {
+    let (value, due) = state.withLock { (change(&$0), $0.takeDue()) }
+    for turn in due { turn.settle(()) }
+    return value
+  }
+
   // MARK: - Errors
 
   func unstorable(_ step: String, _ reason: String) -> CheckpointError {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// Where the running code is in a durable run: the place that its steps belong to.
+final class DurablePosition: Sendable {
+  @TaskLocal static var current: DurablePosition?
+
+  let run: DurableRun
+  /// The path of the place, with its attempt or branch.
+  let scope: String
+  /// The step that the code is part of; nil between the steps of the chain.
+  let step: String?
+  /// Whether the code undoes that step.
+  let isUndo: Bool
+  private let names = Lock(StepNames())
+  /// The task that the code of the place runs in.
+  private let owner: Int
+
+  init(_ run: DurableRun, scope: String, step: String?, isUndo: Bool = false) {
+    self.run = run
+    self.scope = scope
+    self.step = step
+    self.isUndo = isUndo
+    owner = Self.task
+  }
+
+  /// The identity of the current task.
+  ///
+  /// The owner of a place exists for as long as the place, so no other task has its identity during that time.
+  static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
+
+  /// Returns the key and the position of a step that is called here; nil when the name is used up.
+  func name(_ step: JournalStep) -> (key: String, index: Int?)? {
+    let isOwner = step.isPlanned || owner == Self.task
+    guard let (occurrence, index) = names.withLock({ $0.next(step.name, isOwner: isOwner) }) else { return nil }
+    return (DurableLog.key(step.name, occurrence, in: scope), index)
+  }
+
+  /// Returns the key of the next step with a name, without calling it.
+  func next(_ name: String) -> String {
+    DurableLog.key(name, names.withLock { $0.count(of: name) } + 1, in: scope)
+  }
+
+  /// Returns the key of a place that the engine opens here.
+  func open(_ name: String) -> String {
+    DurableLog.key(name, names.withLock { $0.open(name) }, in: scope)
+  }
+}
+
+/// The names of the steps that were called at one place.
+///
+/// Only the task that owns the place calls them in an order that is the same in each run, so only there a name may be
+/// repeated.
+package struct StepNames {
+  private var counts: [String: Int] = [:]
+  private var foreign: Set<String> = []
+  private var index = 0
+
+  package init() {}
+
+  /// Returns the occurrence of the name and, for the owner, the position of the step; nil for a name that no other step
+  /// of the place may have.
+  package mutating func next(_ name: String, isOwner: Bool) -> (occurrence: Int, index: Int?)? {
+    guard !foreign.contains(name) else { return nil }
+    if isOwner {
+      defer { index += 1 }
+      return (open(name), index)
+    }
+    guard counts[name] == nil else { return nil }
+    foreign.insert(name)
+    return (1, nil)
+  }
+
+  func count(of name: String) -> Int { counts[name, default: 0] }
+
+  package mutating func open(_ name: String) -> Int {
+    counts[name, default: 0] += 1
+    return counts[name] ?? 1
+  }
+}
