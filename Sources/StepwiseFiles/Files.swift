@@ -230,9 +230,7 @@ package final class OpenFile: Sendable {
     var code: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
-        let more = retrying {
-          systemRead(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled)
-        }
+        let more = retrying { systemRead(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled) }
         if more < 0 { code = errno }
         if more <= 0 { break }
         filled += more

@@ -115,7 +115,7 @@ extension DurableLog {
       lastOwned[scope] = max(lastOwned[scope, default: index], index)
     }
     link(key)
-    if !hasOutstanding(in: key) { removeAll(in: key) }
+    if inner[key] != nil, !hasOutstanding(in: key) { removeAll(in: key) }
   }
 
   /// Stores that a key is inside the one around it.

@@ -272,7 +272,8 @@ package struct DurableLog: Sendable {
 
   /// Everything inside a key, or inside one attempt or branch there.
   func keys(in key: String, branch scope: String? = nil) -> [String] {
-    var rest = Array(inner[key] ?? []).filter { scope == nil || scope == Self.scope(of: $0) }
+    guard let direct = inner[key] else { return [] }
+    var rest = Array(direct).filter { scope == nil || scope == Self.scope(of: $0) }
     var found: [String] = []
     while let key = rest.popLast() {
       found.append(key)

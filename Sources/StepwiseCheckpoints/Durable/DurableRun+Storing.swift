@@ -69,11 +69,15 @@ extension DurableRun {
       let writing = try state.withLock { state throws in
         if let error = state.stopError { throw error }
         if state.storedCount >= target { return Writing.done }
-        if let writing = state.writing { return .wait(writing) }
+        if state.isWriting {
+          let written = state.written ?? Once()
+          state.written = written
+          return .wait(written)
+        }
         guard let lease = state.holder?.lease else {
           throw CheckpointError.lostLease(id: id, location: location)
         }
-        state.writing = Once()
+        state.isWriting = true
         let events = state.queue
         state.queue = []
         return .write(events, version: state.recordVersion, lease)
@@ -97,11 +101,12 @@ extension DurableRun {
     }
     if case .failure(let error) = result { stop(throwing: error) }
     let written = state.withLock { state in
+      state.isWriting = false
       if case .success = result {
         state.recordVersion += 1
         state.storedCount += events.count
       }
-      return state.writing.take()
+      return state.written.take()
     }
     written?.settle(())
     try result.get()

@@ -157,8 +157,9 @@ struct DurableState: Sendable {
   var queue: [DurableEvent] = []
   var queuedCount = 0
   var storedCount = 0
-  /// Settled when the events that are being stored are.
-  var writing: Once<Void>?
+  var isWriting = false
+  /// Settled when what is being stored is; nil while no one waits for that.
+  var written: Once<Void>?
   /// Those that wait until what completed before has been replayed.
   var turns: [Turn] = []
   /// Steps of child tasks that have completed and are being stored.

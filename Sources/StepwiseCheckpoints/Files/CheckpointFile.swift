@@ -165,10 +165,9 @@ struct CheckpointFile {
     var stage = try body.bytes(UInt64.self)
     guard body.isAtEnd else { throw DataError(reason: "it has \(body.rest.count) extra bytes") }
     var appended = ByteReader(appendedLength > 0 ? try file.read(appendedLength) : [])
-    var isAppended = false
+    let savedVersion = version
     while let entry = try entry(from: &appended, version: version &+ 1) {
       version &+= 1
-      isAppended = true
       stage += CheckpointEntries.bytes(of: entry)
     }
     var record = CheckpointRecord(
@@ -180,7 +179,7 @@ struct CheckpointFile {
       stage: stage
     )
     // What was appended has checksums of its own.
-    if !isAppended { record.checksum = checksum }
+    if version == savedVersion { record.checksum = checksum }
     return record
   }
 

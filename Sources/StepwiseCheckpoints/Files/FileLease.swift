@@ -59,21 +59,20 @@ final class FileLease: Sendable {
     try state.withLock { state throws in
       let last = exchange(&state, with: State(locked: state.locked))
       try check(state)
-      let end: (file: OpenFile, end: Int)
-      if let (file, offset) = last.log {
+      if let (file, end) = last.log {
         guard last.version == expected else { throw conflict(expected, last.version ?? nil) }
         let bytes = CheckpointFile.bytes(ofEntry: entry, version: expected + 1)
-        try file.write(bytes, at: offset)
+        try file.write(bytes, at: end)
         try file.sync()
-        end = (file, offset + bytes.count)
+        state.log = (file, end + bytes.count)
       } else {
         let record = try folder.record(of: id)
         guard let record, record.version == expected else { throw conflict(expected, record?.version) }
         try folder.write(record.appending(entry), of: id, format: CheckpointFile.newestFormat)
         let file = try folder.file(of: id).open(O_WRONLY)
-        end = (file, Int(try file.status().st_size))
+        state.log = (file, Int(try file.status().st_size))
       }
-      (state.version, state.log) = (expected + 1, end)
+      state.version = expected + 1
     }
   }
 

@@ -92,7 +92,9 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
       let stage = try decode(first, schemaVersion: record.schemaVersion)
       first = try encoded { try coder.encode(stage) }
     }
-    if let start = start as? any Equatable, try differs(start, from: first) {
+    if start is any Equatable, (try? coder.encode(start)) != first,
+      StageDifference.path(from: start, to: try decode(first, schemaVersion: coder.schemaVersion)) != nil
+    {
       throw CheckpointError.differentStart(id: id, location: store.location(of: id))
     }
     return Position(stage: stage, version: record.version, first: first, holder: holder)
@@ -114,12 +116,6 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
       try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
     }
     return Position(stage: stage, version: record.version, first: record.first, holder: holder)
-  }
-
-  /// Returns whether the first stage differs from the stored one of the current version.
-  private func differs(_ start: some Equatable, from first: [UInt8]) throws(CheckpointError) -> Bool {
-    if let bytes = try? coder.encode(self.start), bytes == first { return false }
-    return StageDifference.path(from: start, to: try decode(first, schemaVersion: coder.schemaVersion)) != nil
   }
 
   private func encoded(_ encode: () throws -> [UInt8]) throws(CheckpointError) -> [UInt8] {

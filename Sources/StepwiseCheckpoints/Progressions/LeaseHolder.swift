@@ -53,8 +53,7 @@ final class LeaseHolder: Sendable {
         if await renewal.loss.value() != nil { throw lost }
         return nil
       }
-      while let value = try await group.next() {
-        guard let value else { continue }
+      for try await case let value? in group {
         group.cancelAll()
         return value
       }
