@@ -246,7 +246,7 @@ package final class OpenFile: Sendable {
   }
 
   /// Writes all of the bytes at an offset from the start of the file.
-  package func write(_ bytes: some Sequence<UInt8>, at offset: Int = 0) throws(FileFailure) {
+  package func write(_ bytes: some Sequence<UInt8>, at offset: Int) throws(FileFailure) {
     let isDone: Int32? = bytes.withContiguousStorageIfAvailable { writeAll(UnsafeRawBufferPointer($0), at: offset) }
     let code = isDone ?? Array(bytes).withUnsafeBytes { writeAll($0, at: offset) }
     guard code == 0 else { throw location.failure("write", code) }

@@ -230,8 +230,12 @@ extension ChainCore {
     guard let journal = child.outer.journal, let place = child.fork.place else {
       return try await perform(&slot, as: child)
     }
+    // A stored error leaves the input where it is.
+    var own = exchange(&slot, with: ValueSlot())
     let branch = child.fork.nesting == .chain ? nil : child.branch
-    return try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(&slot, as: child) }
+    let undos = try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(&own, as: child) }
+    slot = own
+    return undos
   }
 
   private func perform(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {

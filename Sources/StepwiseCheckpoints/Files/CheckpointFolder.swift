@@ -59,7 +59,7 @@ struct CheckpointFolder: Sendable {
     let temporary = temporary(of: id)
     do {
       let file = try create(temporary)
-      try file.write(CheckpointFile.bytes(of: record, format: format))
+      try file.write(CheckpointFile.bytes(of: record, format: format), at: 0)
       try file.sync()
     } catch {
       _ = try? temporary.unlink()

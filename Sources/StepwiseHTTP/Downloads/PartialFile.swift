@@ -164,7 +164,7 @@ struct PartialFile: ~Copyable {
   func restart(_ tag: DownloadTag?) throws(FileFailure) {
     _ = try? tagLocation.unlink()
     try content.truncate(to: 0)
-    if let tag { try tagLocation.open(O_WRONLY | O_CREAT | O_EXCL).write(tag.text.utf8) }
+    if let tag { try tagLocation.open(O_WRONLY | O_CREAT | O_EXCL).write(tag.text.utf8, at: 0) }
   }
 
   /// Removes the file, whose bytes are useless.

@@ -330,7 +330,7 @@ private final class URLSessionTransfer: HTTPTransfer {
     let file = try FileLocation(spool.path).open(O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     var count: Int64 = 0
     while !inbox.isEnded, let piece = try await source() {
-      try file.write(piece)
+      try file.write(piece, at: Int(count))
       count += Int64(piece.count)
     }
     guard let length, !inbox.isEnded else { return }

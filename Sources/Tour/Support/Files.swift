@@ -23,7 +23,7 @@ enum Files {
     do {
       try partial.unlink()
       let file = try partial.open(O_WRONLY | O_CREAT | O_EXCL)
-      try file.write(bytes)
+      try file.write(bytes, at: 0)
       try file.sync()
       try partial.rename(to: FileLocation(path))
     } catch {
