@@ -197,7 +197,7 @@ extension ChainCore {
     try await perform(execution, &slot).get()
   }
 
-  /// - Parameter slot: The input, and then the output; empty without one.
+  /// Runs the chain on the input in the slot, which then has the output, if there is one.
   @inline(__always)
   private func perform(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
     if token.isAccessed { return await performApart(execution, &slot) }
@@ -221,9 +221,8 @@ extension ChainCore {
     }
   }
 
-  /// Runs the chain as a step of another run.
+  /// Runs the chain as a step of another run, on the input in the slot, which then has the output, if there is one.
   ///
-  /// - Parameter slot: The input, and then the output; empty without one.
   /// - Returns: How to undo what was completed.
   /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
   func run(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {

@@ -44,7 +44,7 @@ package final class Execution: Sendable {
     let step: RecordedStep?
     let stepCount: Int
 
-    /// - Parameter scope: Nil for a run with a handle, which no one here awaits.
+    /// Creates a place; the scope is nil for a run with a handle, which no one here awaits.
     init(_ surroundings: Surroundings?, in scope: Scope?, as child: Child?, stepCount: Int) {
       self.surroundings = surroundings
       self.child = child

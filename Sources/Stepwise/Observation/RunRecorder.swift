@@ -114,7 +114,8 @@ final class RunRecorder: Sendable {
     guard number > 0, number <= maxTimedSteps, timeCount.load(ordering: .relaxed) == position else { return false }
     if position == 0 { times = .allocate(capacity: 2 * maxTimedSteps) }
     times?.advanced(by: position).initialize(to: time)
-    return timeCount.compareExchange(expected: position, desired: position + 1, ordering: .acquiringAndReleasing).exchanged
+    let next = position + 1
+    return timeCount.compareExchange(expected: position, desired: next, ordering: .acquiringAndReleasing).exchanged
   }
 
   /// Changes the record, and then calls the observers, unless the next change is to; what it drops is released outside
