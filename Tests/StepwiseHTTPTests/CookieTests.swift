@@ -107,6 +107,27 @@ import Testing
     }
   }
 
+  /// URLSession joins the lines of a field.
+  @Test(arguments: [
+    ("a=1, b=2", ["a=1", "b=2"]), ("a=1,b =2; Path=/,\tc=3", ["a=1", "b=2", "c=3"]), ("a=1,b c=2", ["a=1,b c=2"]),
+    ("a=1; Expires=Wed, 09 Jun 2027 10:18:13 GMT, b=2", ["a=1", "b=2"]), ("a=1,2,, b=2", ["a=1,2,", "b=2"]),
+    ("a=1,b;c=2", ["a=1,b"]), (", a=1", ["a=1"]), ("", []),
+  ])
+  func `Joined cookies are separated`(field: String, cookies: [String]) throws {
+    let url = try #require(URL(string: "http://h/"))
+    #expect(HTTPCookie.received(field, from: url, at: .now).map { "\($0.name)=\($0.value)" } == cookies)
+  }
+
+  /// A pattern that tries every division of the spaces took half a minute, and no deadline ended that.
+  @Test func `Cookies of a hostile server are read in linear time`() throws {
+    let (url, start) = (try #require(URL(string: "http://h/")), ContinuousClock.now)
+    for run in [" ", "\t ", ",", ", ", "=", "a"] {
+      let field = "a=1," + String(repeating: run, count: 20_000) + "x"
+      #expect(HTTPCookie.received(field, from: url, at: .now).count <= 20_000)
+    }
+    #expect(ContinuousClock.now - start < .seconds(10))
+  }
+
   @Test func `A cookie with Max-Age=0 leaves the jar`() async throws {
     let server = try serve { request in
       switch request.path {

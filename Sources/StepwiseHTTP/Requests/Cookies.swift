@@ -46,8 +46,9 @@ extension HTTPCookie {
   /// Returns the cookies of a header `Set-Cookie` that the URL's host may set, as RFC 6265 reads it, with the prefixes of
   /// its successor.
   static func received(_ header: String, from url: URL, at now: Date) -> [HTTPCookie] {
-    // URLSession joins them; a comma within a date or a value does not precede a name.
-    header.split(separator: /,(?=[ \t]*[^=;, \t]*[ \t]*=)/).compactMap { cookie($0, from: url, at: now) }
+    // URLSession joins them; a comma within a date or a value does not precede a name. A pattern that divided a run of
+    // spaces in each possible way would take minutes for a long one.
+    header.split(separator: /,(?=[ \t]*+[^=;, \t]*+[ \t]*+=)/).compactMap { cookie($0, from: url, at: now) }
   }
 
   /// Returns nil for a cookie that the URL's host must not set.
