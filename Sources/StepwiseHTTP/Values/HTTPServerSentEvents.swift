@@ -76,9 +76,8 @@ struct ServerSentEventParser {
   private var previous: UInt8?
   private var isFirstLine = true
   private var type = ""
-  private var data: [String] = []
-  /// The number of bytes of the data.
-  private var size = 0
+  /// The bytes of the data, whose lines may be many and empty; nil without any.
+  private var data: [UInt8]?
   private var lastEventID = ""
   private var retry: Duration?
 
@@ -93,7 +92,7 @@ struct ServerSentEventParser {
         if let event = endLine() { events.append(event) }
       default:
         line.append(byte)
-        guard line.count + size <= Self.limit else {
+        guard line.count + (data?.count ?? 0) <= Self.limit else {
           throw .refused(reason: "an event of the stream has more than \(Self.limit) bytes")
         }
       }
@@ -109,13 +108,13 @@ struct ServerSentEventParser {
     let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
     var value = line[min(colon + 1, line.endIndex)...]
     if value.first == UInt8(ascii: " ") { value.removeFirst() }
-    let text = String(decoding: value, as: UTF8.self)
+    lazy var text = String(decoding: value, as: UTF8.self)
     // A line that begins with a colon is a comment.
     switch String(decoding: line[..<colon], as: UTF8.self) {
     case "event": type = text
     case "data":
-      data.append(text)
-      size += value.count + 1
+      if data == nil { data = [] } else { data?.append(UInt8(ascii: "\n")) }
+      data? += value
     case "id": if !value.contains(0) { lastEventID = text }
     case "retry":
       guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { break }
@@ -127,11 +126,11 @@ struct ServerSentEventParser {
 
   /// Ends an event at an empty line; one without data is none.
   private mutating func dispatch() -> HTTPServerSentEvent? {
-    defer { (size, type, data) = (0, "", []) }
-    guard !data.isEmpty else { return nil }
+    defer { (type, data) = ("", nil) }
+    guard let data else { return nil }
     return HTTPServerSentEvent(
       type: type.isEmpty ? "message" : type,
-      data: data.joined(separator: "\n"),
+      data: String(decoding: data, as: UTF8.self),
       lastEventID: lastEventID,
       retry: retry
     )

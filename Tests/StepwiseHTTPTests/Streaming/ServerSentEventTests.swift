@@ -73,6 +73,19 @@ import Testing
     #expect(throws: HTTPError.refused(reason: "")) { for _ in 0..<17 { _ = try parser.parse(line) } }
   }
 
+  @Test(.enabled(if: isMeasurable)) func `An event takes as much memory as its bytes`() async {
+    await #expect(processExitsWith: .success) {
+      var parser = ServerSentEventParser()
+      let lines = Array(String(repeating: "data\n", count: 1_000).utf8)
+      _ = try parser.parse(lines)
+      let before = residentMemory()
+      for _ in 0..<500 { _ = try parser.parse(lines) }
+      let taken = residentMemory() - before
+      #expect(taken < 4 * 1024 * 1024, "\(taken)")
+      #expect(try parser.parse([10]).first?.data.utf8.count == 500_999)
+    }
+  }
+
   @Test func `Comments without an event do not add up`() throws {
     var parser = ServerSentEventParser()
     let line = Array(":".utf8) + [UInt8](repeating: 65, count: 1_000_000) + [10]
