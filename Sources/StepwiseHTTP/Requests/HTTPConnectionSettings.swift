@@ -75,6 +75,7 @@ public struct HTTPProxy: Sendable, HTTPConcealed {
 
   /// A proxy, such as `http://proxy.example:3128`, whose user name and password are sent only to it.
   ///
+  /// The user name and password cannot contain control characters.
   /// The hosts of the list, including their subdomains, are reached without the proxy.
   public static func server(_ url: URL, bypassing hosts: [String] = []) -> HTTPProxy {
     HTTPProxy(kind: .server(url, bypassing: hosts))

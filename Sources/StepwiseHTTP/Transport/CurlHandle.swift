@@ -238,6 +238,11 @@
       case .system: break
       case .none: try set(curlopt_proxy, "")
       case .server(let url, let hosts):
+        // libcurl would connect to the server itself. In a URL, these characters are encoded.
+        let credentials = [url.user(percentEncoded: true), url.password(percentEncoded: true)]
+        guard !credentials.contains(where: { $0?.contains(/%[01]/) ?? false }) else {
+          throw HTTPError.refused(reason: "the user name or password of the proxy contains a control character")
+        }
         try set(curlopt_proxy, url.absoluteString)
         // Set even if it is empty, because the environment's list applies to the environment's proxy.
         try set(curlopt_noProxy, hosts.joined(separator: ","))

@@ -34,6 +34,30 @@
       #expect(proxy.requests.count == 1)
     }
 
+    /// libcurl does without a proxy whose credentials it cannot decode.
+    @Test(arguments: ["ann:s%09cret@", "an%0An:secret@", "ann:%00@"])
+    func `A proxy is never bypassed because of its credentials`(credentials: String) async throws {
+      let proxy = try RawServer(Self.answer, end: .hold)
+      let direct = try serve { _ in .text("direct") }
+      let session = HTTPSession(proxy: .server(try Self.proxy(proxy, credentials)))
+      let local = try #require(URL(string: direct.address.replacing("127.0.0.1", with: "localhost")))
+      await #expect(throws: HTTPError.refused(reason: "")) {
+        try await HTTPClient(baseURL: local, session: session).get()
+      }
+      #expect(direct.requestCount == 0)
+    }
+
+    @Test func `Any other character of a proxy's credentials is sent`() async throws {
+      let proxy = try RawServer(Self.answer, end: .hold)
+      let session = HTTPSession(proxy: .server(try Self.proxy(proxy, "a%40n%2541:p%3A%2F%25%C3%BC%3B%20x@")))
+      let away = try #require(URL(string: "http://away.example/"))
+      for _ in 0..<2 {
+        #expect(try await HTTPClient(baseURL: away, session: session).get().text == "proxy")
+        let code = Data("a@n%41:p:/%ü; x".utf8).base64EncodedString()
+        #expect(proxy.requests.last?.contains("Proxy-Authorization: Basic \(code)\r\n") == true, "\(proxy.requests)")
+      }
+    }
+
     @Test func `The environment's proxies apply unless the session sets one`()
       async throws
     {
