@@ -303,8 +303,8 @@
       if job.isCancelled { lookUps -= 1 }
       job.close()
       handle.job = nil
-      // A handle gives up after it has sent five requests again, over all its transfers. Each of them opened a connection.
-      let isUsable = !job.hasOpened || (try? handle.reset(self)) != nil
+      // A handle gives up after it has sent five requests again, over all its transfers.
+      let isUsable = !job.mayBeRepeated || (try? handle.reset(self)) != nil
       if isUsable, spares.count < Self.spareHandles { spares.append(handle) }
       startNext(to: job.transfer.host)
       while lookUps < Self.lookUpLimit, !delayed.isEmpty { start(delayed.removeFirst()) }

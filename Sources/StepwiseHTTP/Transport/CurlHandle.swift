@@ -263,6 +263,8 @@
     var isCancelled = false
     /// The sockets that libcurl has opened for it, of which it may have closed some.
     private var opened: [Int32] = []
+    /// How often libcurl has chosen a connection for it.
+    private var choices = 0
     private var openError: Int32 = 0
     /// The hash of the two ends of its connection.
     private var ends: Int?
@@ -312,8 +314,8 @@
       opened.append(descriptor)
     }
 
-    /// Whether libcurl has opened a connection for it.
-    var hasOpened: Bool { !opened.isEmpty }
+    /// Whether libcurl may have sent the request again; before 7.80, it only says that it opens a connection.
+    var mayBeRepeated: Bool { choices > 1 || !opened.isEmpty }
 
     /// The system's reason why there is no connection; 0 when it has none.
     var connectionError: Int32 {
@@ -326,6 +328,7 @@
     /// requests. It cannot be seen before: libcurl also stops waiting for connections that transfers are reading from.
     func allows(_ ends: Int) -> Bool {
       self.ends = ends
+      choices += 1
       let reused = engine.sockets.reused(ends, by: ObjectIdentifier(self), opened: opened)
       hasRefusedConnection = reused.map { stepwise_curl_has_input(handle.easy, $0) != 0 } ?? false
       return !hasRefusedConnection
@@ -458,6 +461,7 @@
       return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
   }
+
   /// The functions that libcurl calls.
   enum CurlCallback {
     typealias Context = UnsafeMutableRawPointer?
@@ -483,5 +487,4 @@
     static let seekImpossible: Int32 = 2
     static let timeout: Int32 = -1
   }
-
 #endif

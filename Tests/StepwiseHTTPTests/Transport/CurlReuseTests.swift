@@ -45,6 +45,37 @@
       }
     }
 
+    @Test(arguments: ["GET", "DELETE", "HEAD"])
+    func `A handle outlives any number of requests that are sent again on an open connection`(
+      method: String
+    ) async throws {
+      let seen = Lock<Set<String>>([])
+      let pairs = DispatchSemaphore(value: 0)
+      let goOn = DispatchSemaphore(value: 0)
+      let server = try RawServer { head in
+        if head.hasPrefix("GET /first") {
+          pairs.signal()
+          goOn.wait()
+        } else if head.hasPrefix("\(method) /dies"), seen.withLock({ $0.insert(head).inserted }) {
+          return nil
+        }
+        return RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", end: .hold)
+      }
+      let client = HTTPClient(baseURL: try server.url(), session: HTTPSession(connectionsPerHost: 2))
+      for round in 0..<8 {
+        // The first one uses an open connection, and the second one opens another.
+        async let first = client.get("first\(round)")
+        await onThread { pairs.wait() }
+        #expect(try await client.get("second\(round)").status == 200)
+        goOn.signal()
+        #expect(try await first.status == 200)
+        // Its connection dies, and it is sent again on the other one.
+        let request = HTTPRequest(method: method, url: try server.url("/dies\(round)"))
+        #expect(try await client.send(request).status == 200, "\(round)")
+      }
+      #expect(server.requests.count { $0.hasPrefix("\(method) /dies") } == 16)
+    }
+
     /// The system reports a closed connection again and again until it is no longer watched.
     @Test(
       .enabled(if: isMeasurable)
