@@ -28,4 +28,23 @@ import Testing
     #expect(released.elements == ["/b"])
     current.withLock { $0 = nil }
   }
+
+  /// The task that checks the deadlines of another clock does not retain it while it sleeps.
+  @Test func `A response that is released ends its request before its deadlines`() async throws {
+    let (released, clock) = (Recorder<Bool>(), ManualClock())
+    let transport = ScriptedTransport { _ in
+      HTTPResponseHead(status: 200)
+    } onRelease: {
+      released.record(true)
+    }
+    do {
+      let url = try #require(URL(string: "http://127.0.0.1/a"))
+      let deadlines = HTTPDeadlines(clock: clock)
+      let client = HTTPClient(baseURL: url, session: HTTPSession(transport: transport), deadlines: deadlines)
+      let response = try await client.stream()
+      #expect(response.status == 200)
+      #expect(await becomesTrue { clock.sleeperCount > 0 })
+    }
+    await released.elements(atLeast: 1)
+  }
 }

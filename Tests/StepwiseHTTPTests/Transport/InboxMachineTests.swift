@@ -102,6 +102,15 @@ import Testing
     #expect(Self.take(from: &machine) == "cancelled")
   }
 
+  @Test func `A cancellation takes effect before a head that has arrived`() {
+    var machine = InboxMachine(capacity: 10)
+    machine.receive(Self.head)
+    let wasOpen = machine.cancel()
+    machine.receive(Self.head)
+    #expect(wasOpen)
+    #expect(Self.take(from: &machine) == "cancelled")
+  }
+
   @Test func `A cancellation after everything was taken changes nothing`() {
     var machine = Self.open()
     machine.complete(nil)
