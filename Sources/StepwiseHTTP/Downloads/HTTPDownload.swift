@@ -225,7 +225,10 @@ final class DownloadFile: Sendable {
           throw HTTPError.checksumMismatch(expected: expected, found: found)
         }
       }
-      try state.withLock { state throws in try state.file.take()?.finish() }
+      try state.withLock { state throws in
+        try state.file?.finish()
+        state.file = nil
+      }
     }
   }
 

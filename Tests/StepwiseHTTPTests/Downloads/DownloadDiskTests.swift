@@ -100,6 +100,20 @@ import Testing
     }
   }
 
+  @Test func `An empty download that cannot be renamed leaves no file`() async throws {
+    try await inFolder { folder in
+      let place = folder.appendingPathComponent("place")
+      let server = try serve { _ in
+        try? FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        return Reply(headers: [("ETag", "\"v1\"")])
+      }
+      let url = try server.url()
+      let error = await code { _ = try await HTTP.download(url, to: place) }
+      #expect(error == .EISDIR)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["place"])
+    }
+  }
+
   /// An owner of a closed download, such as a delegate that is being called, neither writes nor locks.
   @Test func `A closed download releases its file`() async throws {
     try await inFolder { folder in
