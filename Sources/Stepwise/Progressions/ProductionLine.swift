@@ -131,25 +131,16 @@ extension Progression {
 /// The workers retain the core. Clients therefore hold a ``LineHandle``.
 @usableFromInline
 final class LineCore: Sendable {
-  /// An unsafe continuation for speed.
-  ///
-  /// The machine hands out each parked worker once, so it is resumed once.
-  private typealias Worker = UnsafeContinuation<Void, Never>
-  private typealias Machine = LineMachine<LineWork, any AnyBox, Once<Void>, Worker>
-
-  private let machine: Lock<Machine>
+  private let machine: Lock<LineMachine<LineWork, any AnyBox, Once<Void>>>
 
   init(maxConcurrent: Int) {
-    machine = Lock(Machine(maxConcurrent: maxConcurrent))
+    machine = Lock(LineMachine(maxConcurrent: maxConcurrent))
   }
 
   @usableFromInline
   func add(_ work: LineWork) -> Bool {
-    switch machine.withLock({ $0.add(work) }) {
-    case .refuse: return false
-    case .keep: break
-    case .start(let start): begin(start)
-    }
+    guard let starting = machine.withLock({ $0.add(work) }) else { return false }
+    starting.forEach(begin)
     return true
   }
 
@@ -158,10 +149,9 @@ final class LineCore: Sendable {
   func resume() { machine.withLock { $0.resume() }.forEach(begin) }
 
   func clearPending() -> [LineWork] {
-    let action = machine.withLock { $0.clearPending() }
-    action.wake?.settle(())
-    for worker in action.dismiss { worker.resume() }
-    return action.dropped
+    let (dropped, wake) = machine.withLock { $0.clearPending() }
+    wake?.settle(())
+    return dropped
   }
 
   func finish() { machine.withLock { $0.finish() }?.settle(()) }
@@ -171,8 +161,8 @@ final class LineCore: Sendable {
   func take() async -> (any AnyBox)? {
     while !Task.isCancelled {
       switch machine.withLock({ $0.take(waiter: Once()) }) {
-      case .product(let product, let start):
-        if let start { begin(start) }
+      case .product(let product, let starting):
+        if let starting { begin(starting) }
         return product
       case .wait(let waiter): _ = await waiter.value()
       case .end: return nil
@@ -181,48 +171,21 @@ final class LineCore: Sendable {
     return nil
   }
 
-  // MARK: - Workers
-
-  /// A new worker is isolated from the cancellation and the step context of the task that makes work start.
-  private func begin(_ start: Machine.Start) {
-    switch start {
-    case .wake(let worker): worker.resume()
-    case .new(let work): _ = spawn { await outsideRuns { await self.work(on: work) } }
-    }
+  /// Starts a worker, isolated from the cancellation and the step context of the task that makes its work start.
+  private func begin(_ work: LineWork) {
+    _ = spawn { await outsideRuns { await self.work(on: work) } }
   }
 
+  /// Runs one progression after another, until none may start.
   @concurrent private func work(on first: LineWork) async {
+    if let starting = machine.withLock({ $0.beginWorker() }) { begin(starting) }
     var current: LineWork? = first
-    while true {
-      let action: (next: Machine.WorkAction, wake: Once<Void>?)
-      if let work = current {
-        let product = await work.perform(work.progression)
-        action = machine.withLock { $0.finishWork(with: product) }
-      } else {
-        action = (machine.withLock { $0.arrive() }, wake: nil)
-      }
-      action.wake?.settle(())
-      switch action.next {
-      case .work(let work, let starts, let dismissed):
-        starts.forEach(begin)
-        for worker in dismissed { worker.resume() }
-        current = work
-      case .park:
-        guard await park() else { return }
-        current = nil
-      case .leave: return
-      }
+    while let work = current {
+      let product = await work.perform(work.progression)
+      let (next, wake) = machine.withLock { $0.finishWork(with: product) }
+      wake?.settle(())
+      current = next
     }
-  }
-
-  /// Returns whether the worker was parked; not when there is nothing left to do.
-  @concurrent private func park() async -> Bool {
-    var isParked = true
-    await withUnsafeContinuation { worker in
-      isParked = machine.withLock { $0.park(worker) }
-      if !isParked { worker.resume() }
-    }
-    return isParked
   }
 }
 
@@ -248,25 +211,22 @@ func outsideRuns(_ body: () async -> Void) async {
 
 /// Decides what a production line does next.
 ///
-/// A worker runs one progression after another. It parks while the buffer of products is full and is reused when there
-/// is room: with a `Gate`, and thus a task for each progression, a short one takes 20 µs instead of 6. Only one parked
-/// worker is woken at a time. When it arrives, it takes work and wakes the next. By then a fast consumer may have made
-/// room for several progressions. A consumer without a product receives a waiter; the machine wakes it after a change,
-/// and it tries again.
+/// A worker runs one progression after another, and ends when there is no room for a product. A taken product starts one
+/// worker, which starts the next when it begins. By then a fast consumer may have made room for several progressions: with a
+/// worker for each of them at once, a short one takes twice as long. A consumer without a product receives a waiter; the
+/// machine wakes it after a change, and it tries again.
 ///
-/// After each event no pending work could start, unless a worker that was woken has not arrived.
-struct LineMachine<Work, Product, Waiter, Worker> {
+/// After each event no pending work could start, unless a worker is about to begin.
+struct LineMachine<Work, Product, Waiter> {
   private let limit: Int
   private var pending = OrderedSlots<Work>()
-  /// The number of workers that run a progression.
+  /// The number of workers, each of which runs a progression.
   private var running = 0
-  /// Empty while no work is pending.
-  private var parked: [Worker] = []
-  /// Whether a parked worker was woken and has not arrived.
-  private var isWaking = false
   private var products = OrderedSlots<Product>()
   /// What consumers wait for; nil while there are products.
   private var waiter: Waiter?
+  /// Whether a worker was started that has not begun.
+  private var isStarting = false
   private var isSuspended = false
   /// Whether further work is accepted.
   private var isOpen = true
@@ -277,69 +237,37 @@ struct LineMachine<Work, Product, Waiter, Worker> {
 
   private var isEmpty: Bool { running == 0 && pending.isEmpty && products.isEmpty }
 
-  /// How pending work starts.
-  enum Start {
-    case new(Work)
-    /// The worker arrives, and then takes the work.
-    case wake(Worker)
-  }
-
-  enum AddAction {
-    case refuse
-    case keep
-    case start(Start)
-  }
-
-  mutating func add(_ work: Work) -> AddAction {
-    guard isOpen else { return .refuse }
+  /// Returns the work to start; nil when the line is finished and refuses the work.
+  mutating func add(_ work: Work) -> [Work]? {
+    guard isOpen else { return nil }
     pending.append(work)
-    return start().map { .start($0) } ?? .keep
+    return startAll()
   }
 
-  /// What a worker does next; the other workers are woken first.
-  enum WorkAction {
-    case work(Work, start: [Start], dismiss: [Worker])
-    /// There is work, but no room for its product.
-    case park
-    case leave
+  /// A worker begins; returns the work to start.
+  mutating func beginWorker() -> Work? {
+    isStarting = false
+    return startNext()
   }
 
-  /// A worker has run its work; returns what it does next, and the waiter to wake before.
-  mutating func finishWork(with product: Product) -> (next: WorkAction, wake: Waiter?) {
+  /// A worker has run its work; returns what it runs next, and the waiter to wake before.
+  mutating func finishWork(with product: Product) -> (next: Work?, wake: Waiter?) {
     precondition(running > 0, "A production line received a product while no worker was running.")
     running -= 1
     products.append(product)
-    return (continueWorking(), waiter.take())
-  }
-
-  /// A worker that was woken is ready.
-  mutating func arrive() -> WorkAction {
-    isWaking = false
-    return continueWorking()
-  }
-
-  private mutating func continueWorking() -> WorkAction {
-    guard let work = beginWork() else { return pending.isEmpty ? .leave : .park }
-    return .work(work, start: startAll(), dismiss: pending.isEmpty ? exchange(&parked, with: []) : [])
-  }
-
-  /// Parks a worker, or returns false when others have started its work, or the work was dropped.
-  mutating func park(_ worker: Worker) -> Bool {
-    if pending.isEmpty { return false }
-    parked.append(worker)
-    return true
+    return (start(), waiter.take())
   }
 
   enum TakeAction {
-    /// The oldest product.
-    case product(Product, start: Start?)
+    /// The oldest product, and the work to start.
+    case product(Product, start: Work?)
     case wait(Waiter)
     case end
   }
 
   /// A consumer requests a product.
   mutating func take(waiter new: @autoclosure () -> Waiter) -> TakeAction {
-    if let product = products.popFirst() { return .product(product, start: start()) }
+    if let product = products.popFirst() { return .product(product, start: startNext()) }
     if !isOpen, isEmpty { return .end }
     let waiter = waiter ?? new()
     self.waiter = waiter
@@ -348,15 +276,15 @@ struct LineMachine<Work, Product, Waiter, Worker> {
 
   mutating func suspend() { isSuspended = true }
 
-  mutating func resume() -> [Start] {
+  mutating func resume() -> [Work] {
     isSuspended = false
     return startAll()
   }
 
-  /// Drops the work that has not started.
-  mutating func clearPending() -> (dropped: [Work], wake: Waiter?, dismiss: [Worker]) {
+  /// Drops the work that has not started, and returns the waiter to wake.
+  mutating func clearPending() -> (dropped: [Work], wake: Waiter?) {
     let dropped = pending.removeAll()
-    return (dropped, isEmpty ? waiter.take() : nil, exchange(&parked, with: []))
+    return (dropped, isEmpty ? waiter.take() : nil)
   }
 
   /// Accepts no further work, and returns the waiter to wake.
@@ -365,24 +293,21 @@ struct LineMachine<Work, Product, Waiter, Worker> {
     return isEmpty ? waiter.take() : nil
   }
 
-  private var hasRoom: Bool { !isSuspended && running < limit && products.count < limit }
-
-  private mutating func beginWork() -> Work? {
-    guard hasRoom, let work = pending.popFirst() else { return nil }
+  private mutating func start() -> Work? {
+    guard !isSuspended, running < limit, products.count < limit, let work = pending.popFirst() else { return nil }
     running += 1
     return work
   }
 
-  private mutating func start() -> Start? {
-    guard !isWaking, hasRoom, !pending.isEmpty else { return nil }
-    guard let worker = parked.popLast() else { return beginWork().map { .new($0) } }
-    isWaking = true
-    return .wake(worker)
+  private mutating func startNext() -> Work? {
+    guard !isStarting, let work = start() else { return nil }
+    isStarting = true
+    return work
   }
 
-  private mutating func startAll() -> [Start] {
-    var starts: [Start] = []
-    while let start = start() { starts.append(start) }
-    return starts
+  private mutating func startAll() -> [Work] {
+    var work: [Work] = []
+    while let next = start() { work.append(next) }
+    return work
   }
 }

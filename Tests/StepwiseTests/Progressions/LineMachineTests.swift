@@ -6,22 +6,15 @@ import Testing
 
 @testable import Stepwise
 
-/// The machine behind a production line, with work, products, waiters and workers that are numbers.
+/// The machine behind a production line, with work, products and waiters that are numbers.
 @Suite(.timeLimit(.minutes(5)))
 struct LineMachineTests {
-  private typealias Machine = LineMachine<Int, Int, Int, Int>
+  private typealias Machine = LineMachine<Int, Int, Int>
 
   private func machine(maxConcurrent: Int, work: Range<Int>, starting: [Int]) -> Machine {
     var machine = Machine(maxConcurrent: maxConcurrent)
-    var started: [Int] = []
-    for work in work {
-      switch machine.add(work) {
-      case .start(.new(let work)): started.append(work)
-      case .start(.wake), .refuse: Issue.record("not added")
-      case .keep: break
-      }
-    }
-    #expect(started == starting)
+    let started = work.map { machine.add($0) }
+    #expect(started.compactMap(\.self).flatMap(\.self) == starting && !started.contains(nil))
     return machine
   }
 
@@ -29,152 +22,67 @@ struct LineMachineTests {
     var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
     let further = machine.resume()
     #expect(further.isEmpty)
-    guard case .work(2, start: _, dismiss: []) = machine.finishWork(with: 0).next else {
-      Issue.record("the worker did not go on")
-      return
-    }
+    let (next, wake) = machine.finishWork(with: 0)
+    #expect(next == 2 && wake == nil)
   }
 
   @Test(arguments: [Int.min, -1, 0, 1]) func `A limit below one counts as one`(maxConcurrent: Int) {
     _ = machine(maxConcurrent: maxConcurrent, work: 0..<2, starting: [0])
   }
 
-  @Test func `A full buffer parks the worker until a result is taken`() {
+  @Test func `A full buffer ends the worker until a result is taken`() {
     var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    guard case .park = machine.finishWork(with: 0).next, machine.park(7) else {
-      Issue.record("not parked")
+    let (next, _) = machine.finishWork(with: 0)
+    let further = machine.resume()
+    #expect(next == nil && further.isEmpty)
+    guard case .product(0, start: 1) = machine.take(waiter: 5) else {
+      Issue.record("no product, or the work did not start")
+      return
+    }
+  }
+
+  @Test func `A taken result starts a worker, which starts the next`() {
+    var machine = machine(maxConcurrent: 2, work: 0..<5, starting: [0, 1])
+    #expect(machine.finishWork(with: 0).next == 2)
+    #expect(machine.finishWork(with: 1).next == nil)
+    #expect(machine.finishWork(with: 2).next == nil)
+    guard case .product(0, start: nil) = machine.take(waiter: 5),
+      case .product(1, start: 3) = machine.take(waiter: 5),
+      case .product(2, start: nil) = machine.take(waiter: 5)
+    else {
+      Issue.record("none was started, or two")
+      return
+    }
+    let next = machine.beginWorker()
+    #expect(next == 4)
+    let further = machine.beginWorker()
+    #expect(further == nil)
+  }
+
+  @Test func `A suspended line starts nothing`() {
+    var machine = machine(maxConcurrent: 1, work: 0..<3, starting: [0])
+    machine.suspend()
+    #expect(machine.finishWork(with: 0).next == nil)
+    guard case .product(0, start: nil) = machine.take(waiter: 5) else {
+      Issue.record("no product, or something was started")
       return
     }
     let further = machine.resume()
-    #expect(further.isEmpty)
-    guard case .product(0, start: .wake(7)?) = machine.take(waiter: 5),
-      case .work(1, start: _, dismiss: _) = machine.arrive()
-    else {
-      Issue.record("no product, or the worker did not start")
-      return
-    }
-  }
-
-  @Test func `One parked worker is woken at a time and wakes the next`() {
-    var machine = machine(maxConcurrent: 2, work: 0..<5, starting: [0, 1])
-    guard case .work(2, start: _, dismiss: _) = machine.finishWork(with: 0).next,
-      case .park = machine.finishWork(with: 1).next, case .park = machine.finishWork(with: 2).next,
-      machine.park(7), machine.park(8)
-    else {
-      Issue.record("not parked")
-      return
-    }
-    guard case .product(0, start: nil) = machine.take(waiter: 5),
-      case .product(1, start: .wake(8)?) = machine.take(waiter: 5),
-      case .product(2, start: nil) = machine.take(waiter: 5)
-    else {
-      Issue.record("none was woken, or two")
-      return
-    }
-    guard case .work(3, start: let starts, dismiss: _) = machine.arrive(), starts.count == 1,
-      case .wake(7) = starts[0]
-    else {
-      Issue.record("did not wake the next")
-      return
-    }
-  }
-
-  @Test func `A worker that is woken too late parks again`() {
-    var machine = machine(maxConcurrent: 1, work: 0..<3, starting: [0])
-    _ = machine.finishWork(with: 0)
-    _ = machine.park(7)
-    guard case .product(0, start: .wake(7)?) = machine.take(waiter: 5) else {
-      Issue.record("not woken")
-      return
-    }
-    machine.suspend()
-    guard case .park = machine.arrive(), machine.park(7) else {
-      Issue.record("did not park")
-      return
-    }
-    let starts = machine.resume()
-    guard starts.count == 1, case .wake(7) = starts[0] else {
-      Issue.record("not woken again")
-      return
-    }
-  }
-
-  @Test func `A worker that parks after its work was started leaves`() {
-    var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    guard case .park = machine.finishWork(with: 0).next, case .product(0, start: .new(1)?) = machine.take(waiter: 5),
-      !machine.park(7)
-    else {
-      Issue.record("did not leave")
-      return
-    }
-  }
-
-  @Test func `A worker that parks after its work was dropped leaves`() {
-    var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    guard case .park = machine.finishWork(with: 0).next else {
-      Issue.record("did not receive park")
-      return
-    }
-    let cleared = machine.clearPending()
-    #expect(cleared.dropped == [1])
-    guard !machine.park(7) else {
-      Issue.record("still parked")
-      return
-    }
-  }
-
-  @Test func `Parked workers are dismissed when nothing is left`() {
-    var machine = machine(maxConcurrent: 1, work: 0..<2, starting: [0])
-    _ = machine.finishWork(with: 0)
-    _ = machine.park(7)
-    let cleared = machine.clearPending()
-    #expect(cleared.dropped == [1] && cleared.dismiss == [7])
-    let again = machine.clearPending()
-    #expect(again.dropped.isEmpty && again.dismiss.isEmpty)
-  }
-
-  @Test
-  func `A parked worker ends when another one takes the last work`() {
-    var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
-    guard case .work(2, start: _, dismiss: []) = machine.finishWork(with: 0).next,
-      case .park = machine.finishWork(with: 1).next, case .park = machine.finishWork(with: 2).next,
-      machine.park(7), machine.park(8),
-      case .product(0, start: nil) = machine.take(waiter: 5),
-      case .product(1, start: .wake(8)?) = machine.take(waiter: 5),
-      case .work(3, start: _, dismiss: [7]) = machine.arrive(), case .leave = machine.arrive()
-    else {
-      Issue.record("not dismissed")
-      return
-    }
-  }
-
-  @Test func `A woken worker leaves when another takes the last work`() {
-    var machine = machine(maxConcurrent: 2, work: 0..<4, starting: [0, 1])
-    guard case .work(2, start: _, dismiss: []) = machine.finishWork(with: 0).next,
-      case .park = machine.finishWork(with: 1).next, machine.park(7),
-      case .product(0, start: .wake(7)?) = machine.take(waiter: 5),
-      case .product(1, start: nil) = machine.take(waiter: 5),
-      case .work(3, start: _, dismiss: []) = machine.finishWork(with: 2).next, case .leave = machine.arrive()
-    else {
-      Issue.record("did not leave")
-      return
-    }
+    #expect(further == [1])
   }
 
   @Test func `A waiter is woken by the last result and by the end`() {
     var machine = machine(maxConcurrent: 1, work: 0..<1, starting: [0])
     let woken = machine.finish()
     #expect(woken == nil)
-    guard case .wait(5) = machine.take(waiter: 5), case (.leave, 5) = machine.finishWork(with: 0),
+    guard case .wait(5) = machine.take(waiter: 5), case (nil, 5) = machine.finishWork(with: 0),
       case .product(0, start: _) = machine.take(waiter: 6), case .end = machine.take(waiter: 6)
     else {
       Issue.record("not woken")
       return
     }
-    guard case .refuse = machine.add(1) else {
-      Issue.record("added")
-      return
-    }
+    let added = machine.add(1)
+    #expect(added == nil)
   }
 
   @Test func `Dropping the last work of a finished line wakes its waiters`() {
@@ -187,7 +95,7 @@ struct LineMachineTests {
       return
     }
     let cleared = machine.clearPending()
-    #expect(cleared.wake == 5)
+    #expect(cleared.dropped == [0] && cleared.wake == 5)
   }
 
   @Test func `Consumers that wait at one time are woken together`() {
@@ -196,7 +104,7 @@ struct LineMachineTests {
       Issue.record("they wait apart")
       return
     }
-    guard case (.leave, 5) = machine.finishWork(with: 0), case .product(0, start: _) = machine.take(waiter: 6),
+    guard case (nil, 5) = machine.finishWork(with: 0), case .product(0, start: _) = machine.take(waiter: 6),
       case .wait(6) = machine.take(waiter: 6)
     else {
       Issue.record("a waiter that was woken is used again")
@@ -216,15 +124,11 @@ struct LineMachineTests {
 /// A line whose workers and consumer the test controls.
 private struct SimulatedLine: ~Copyable {
   private let maxConcurrent: Int
-  private var machine: LineMachine<Int, Int, Int, Int>
+  private var machine: LineMachine<Int, Int, Int>
   private var nextWork = 0
   private var running: [Int] = []
-  /// Workers that received `park` and have not parked yet.
-  private var aboutToPark: [Int] = []
-  private var parked: Set<Int> = []
-  /// Workers that were woken and have not arrived.
-  private var woken: [Int] = []
-  private var nextWorker = 0
+  /// How many workers were started that have not arrived.
+  private var starting = 0
   private var begun: [Int] = []
   private var dropped: [Int] = []
   private var finished: [Int] = []
@@ -244,27 +148,28 @@ private struct SimulatedLine: ~Copyable {
     switch number {
     case 0...2: add()
     case 3...4: finishWork(at: running.indices.randomElement(using: &generator))
-    case 5: if Bool.random(using: &generator) { park() } else { arrive() }
-    case 6: take()
-    case 7: machine.suspend(); isSuspended = true
-    case 8: resume()
+    case 5: take()
+    case 6: machine.suspend(); isSuspended = true
+    case 7: resume()
+    case 8: arrive()
     default: clear()
     }
+    #expect(isSuspended || !hasRoom || starting > 0 || begun.count + dropped.count == nextWork, "work could start")
   }
+
+  private var hasRoom: Bool { running.count < maxConcurrent && finished.count - taken.count < maxConcurrent }
 
   /// Lets everything come to its end.
   mutating func wrapUp() {
     resume()
     isFinished = true
     wake(machine.finish())
-    for _ in 0..<200
-    where waiter != nil || !running.isEmpty || !aboutToPark.isEmpty || !woken.isEmpty || taken.count < finished.count {
-      finishWork(at: running.indices.first)
-      park()
+    for _ in 0..<200 where starting > 0 || waiter != nil || !running.isEmpty || taken.count < finished.count {
       arrive()
+      finishWork(at: running.indices.first)
       take()
     }
-    #expect(waiter == nil && running.isEmpty && parked.isEmpty && aboutToPark.isEmpty && woken.isEmpty)
+    #expect(waiter == nil && running.isEmpty)
     #expect(taken == finished)
     #expect((begun + dropped).sorted() == Array(0..<nextWork))
     #expect(finished.sorted() == begun)
@@ -273,12 +178,10 @@ private struct SimulatedLine: ~Copyable {
   }
 
   private mutating func add() {
-    switch machine.add(nextWork) {
-    case .refuse: #expect(isFinished)
-    case .keep: #expect(!isFinished)
-    case .start(let start): begin(start)
-    }
+    let starting = machine.add(nextWork)
+    #expect((starting == nil) == isFinished)
     nextWork += 1
+    begin(starting ?? [], byWorkers: true)
   }
 
   private mutating func finishWork(at index: Int?) {
@@ -287,38 +190,22 @@ private struct SimulatedLine: ~Copyable {
     finished.append(work)
     let action = machine.finishWork(with: work)
     wake(action.wake)
-    perform(action.next)
+    if let next = action.next { begin([next]) }
   }
 
   private mutating func arrive() {
-    if woken.popLast() != nil { perform(machine.arrive()) }
-  }
-
-  private mutating func perform(_ action: LineMachine<Int, Int, Int, Int>.WorkAction) {
-    switch action {
-    case .work(let work, let starts, let dismissed):
-      begin(work)
-      for start in starts { begin(start) }
-      for worker in dismissed { unpark(worker) }
-    case .park:
-      aboutToPark.append(nextWorker)
-      nextWorker += 1
-    case .leave: break
-    }
-  }
-
-  private mutating func park() {
-    guard let worker = aboutToPark.popLast() else { return }
-    if machine.park(worker) { parked.insert(worker) }
+    guard starting > 0 else { return }
+    starting -= 1
+    begin(machine.beginWorker().map { [$0] } ?? [], byWorkers: true)
   }
 
   private mutating func take() {
     guard waiter == nil else { return }
     nextWaiter += 1
     switch machine.take(waiter: nextWaiter) {
-    case .product(let product, let start):
+    case .product(let product, let starting):
       taken.append(product)
-      if let start { begin(start) }
+      begin(starting.map { [$0] } ?? [], byWorkers: true)
     case .wait(let waiter):
       #expect(waiter == nextWaiter, "it was woken before")
       self.waiter = waiter
@@ -328,36 +215,25 @@ private struct SimulatedLine: ~Copyable {
 
   private mutating func resume() {
     isSuspended = false
-    for start in machine.resume() { begin(start) }
+    begin(machine.resume(), byWorkers: true)
   }
 
   private mutating func clear() {
     let action = machine.clearPending()
     dropped += action.dropped
     wake(action.wake)
-    for worker in action.dismiss { unpark(worker) }
   }
 
-  private mutating func begin(_ start: LineMachine<Int, Int, Int, Int>.Start) {
-    switch start {
-    case .new(let work): begin(work)
-    case .wake(let worker): unpark(worker)
+  /// Work begins, by new workers or by one that has run other work.
+  private mutating func begin(_ work: [Int], byWorkers isNew: Bool = false) {
+    if isNew { starting += work.count }
+    for work in work {
+      #expect(!isSuspended)
+      #expect(hasRoom)
+      #expect(begun.last.map { $0 < work } ?? true)
+      begun.append(work)
+      running.append(work)
     }
-  }
-
-  private mutating func unpark(_ worker: Int) {
-    let wasParked = parked.remove(worker) != nil
-    #expect(wasParked)
-    woken.append(worker)
-  }
-
-  private mutating func begin(_ work: Int) {
-    #expect(!isSuspended)
-    #expect(finished.count - taken.count < maxConcurrent)
-    #expect(begun.last.map { $0 < work } ?? true)
-    begun.append(work)
-    running.append(work)
-    #expect(running.count <= maxConcurrent)
   }
 
   private mutating func wake(_ woken: Int?) {
