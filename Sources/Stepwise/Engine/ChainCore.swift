@@ -201,7 +201,7 @@ extension ChainCore {
   @inline(__always)
   private func perform(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
     if token.isAccessed { return await performApart(execution, &slot) }
-    var frame = Frame(self, execution, slot: exchange(&slot, with: ValueSlot()))
+    var frame = Frame(self, execution, slot: exchange(&slot, with: ValueSlot()), recording: execution.recording)
     let outcome = await frame.execute()
     if case .resolved = outcome { slot = frame.slot }
     return outcome
@@ -343,7 +343,7 @@ extension ChainCore {
     _ listeners: [Listener],
     _ recorder: RunRecorder?
   ) async {
-    var frame = Frame(self, execution, slot: run.takeValue())
+    var frame = Frame(self, execution, slot: run.takeValue(), recording: execution.recording)
     if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
       return finish(run, earlier, frame.slot, execution, key, listeners, recorder)
     }

@@ -292,7 +292,7 @@ package final class Execution: Sendable {
 // step, or a run that contains it.
 extension Execution {
   /// Whether the run should stop; checked before each step, and when a step has thrown.
-  var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
+  package var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
 
   /// Whether no further attempt makes sense: the run should stop, or only undoes what it has stored.
   var isInterrupted: Bool { isCancellationRequested || journal?.isUnwinding ?? false }
@@ -384,11 +384,8 @@ extension Execution {
     }
   }
 
-  var journalRun: JournalRun {
-    JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
-  }
-
-  private var isRunCancelled: Bool {
+  /// Whether the whole run is cancelled, as opposed to a part of it, such as a branch that has lost.
+  package var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
       return execution.generation.isCancelled || execution.isChainCancelled || execution.surroundings?.request != nil

@@ -22,16 +22,12 @@ package struct Frame: ~Copyable {
   /// The error for the next `recover` to replace, or that ends the run before its first step.
   var failure: (any Error)?
 
-  init(_ chain: ChainCore, _ execution: Execution, slot: consuming ValueSlot) {
-    self.init(chain, execution, slot: slot, undos: nil, recording: execution.recording)
-  }
-
-  /// Creates a frame for a part of the run with its own undos and record.
+  /// Creates a frame for a run, or for a part of it with its own undos and record.
   init(
     _ chain: ChainCore,
     _ execution: Execution,
     slot: consuming ValueSlot,
-    undos: UndoStack?,
+    undos: UndoStack? = nil,
     recording: Recording?
   ) {
     self.slot = slot
@@ -188,7 +184,7 @@ extension Frame {
     let step = JournalStep(name: operation.storedName, isUndoable: operation.undo != nil, isPlanned: true)
     let end: JournalEnd<Output>
     do {
-      end = try await journal.step(step, in: execution.journalRun) { place in
+      end = try await journal.step(step, in: execution) { place in
         try await journal.inside(place, branch: nil) { try await operation.code(&self) }
         return slot.take(Output.self)
       }
@@ -335,7 +331,7 @@ extension Frame {
 
   /// Stores how to undo the step that has just completed.
   mutating func keep(_ undo: @escaping UndoStack.Undo) async {
-    await adopt([UndoStack.Entry(step: step, entry: entry, undo: undo)])
+    await adopt([UndoStack.Entry(step: step, entry: entry, number: UndoStack.Entry.nextNumber, undo: undo)])
   }
 
   /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of an abandoned part immediately.
@@ -506,7 +502,7 @@ final class CoveredSteps: Sendable {
 
   /// Runs the chain, with its handlers.
   @concurrent func execute() async -> Outcome<Void> {
-    var frame = Frame(chain, execution, slot: takeValue())
+    var frame = Frame(chain, execution, slot: takeValue(), recording: execution.recording)
     let outcome = await frame.execute()
     put(frame.slot)
     return outcome

@@ -53,13 +53,9 @@ package final class Node: Sendable {
 
   /// The chains that run as steps of the path that ends here.
   var nestedChains: [ChainCore] {
-    var chains: [ChainCore] = []
-    var node: Node? = self
-    while let current = node {
-      if case .chains(let nested, _, _) = current.part { chains += nested.cores }
-      node = current.parent
+    sequence(first: self, next: \.parent).flatMap { node -> [ChainCore] in
+      if case .chains(let nested, _, _) = node.part { nested.cores } else { [] }
     }
-    return chains
   }
 }
 

@@ -22,7 +22,7 @@ package protocol RunJournal: AnyObject, Sendable {
   /// The body performs the step, and calls `inside(_:branch:_:)` once for each attempt.
   func step<Value>(
     _ step: JournalStep,
-    in run: JournalRun,
+    in run: Execution,
     _ body: (JournalPlace) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
@@ -169,12 +169,4 @@ struct AttemptHistory {
 
   /// Stores that an attempt has failed, before what it completed is undone.
   func attemptFailed(_ error: any Error) { journal.attemptFailed(place, error) }
-}
-
-/// A run, as its journal knows it.
-package struct JournalRun: Sendable {
-  /// Whether the run, or the part of it that the step belongs to, should stop.
-  package let isCancellationRequested: @Sendable () -> Bool
-  /// Whether the whole run is cancelled, as opposed to a part of it, such as a branch that has lost.
-  package let isRunCancelled: @Sendable () -> Bool
 }

@@ -66,8 +66,7 @@ package struct Scope: Sendable {
   /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
   static func checkReentrancy(of run: StartedRun) throws {
     guard let current else { return }
-    // One that is cancelled leaves the queue.
-    let isWaiting = run.slot.isWaiting && !run.isCancellationRequested
+    let isWaiting = run.isWaiting
     for outer in current.startedRuns where outer === run || (isWaiting && outer.blocks(run.entrance)) {
       throw ChainError.reentrant
     }

@@ -36,6 +36,10 @@ final class Gate: Sendable {
 
   func leave(_ id: GateID) { change { $0.leave(id) } }
 
+  func isInside(_ id: GateID) -> Bool { machine.withLock { $0.isInside(id) } }
+
+  func isWaiting(_ id: GateID) -> Bool { machine.withLock { $0.isWaiting(id) } }
+
   func suspend() { machine.withLock { $0.suspend() } }
 
   func resume() { change { $0.resume() } }
@@ -53,7 +57,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
   private struct State: ~Copyable {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
-    var slot = Slot.none
+    var gateID: GateID?
     /// Settled when the gate admits the run; created by the first who needs it.
     var admission: Once<Void>?
     var undos: UndoStack?
@@ -66,15 +70,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     var outcome: Outcome<Void>?
     /// Whether no one can read the output any more.
     var isForgotten = false
-  }
-
-  /// The state of the run at its gate.
-  enum Slot {
-    case none
-    case waiting(GateID)
-    case held(GateID)
-
-    var isWaiting: Bool { if case .waiting = self { true } else { false } }
   }
 
   /// How it enters its gate; nil without one.
@@ -122,7 +117,7 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     }
     if isFirst { CancellationCount.increment() }
     // It leaves the queue now, not when its task has noticed.
-    if isFirst, case .waiting(let id) = slot { entrance?.gate.withdraw(CollectionOfOne(id)) }
+    if isFirst, let gateID { entrance?.gate.withdraw(CollectionOfOne(gateID)) }
     task?.cancel()
     return isFirst
   }
@@ -256,20 +251,27 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
 
   // MARK: - Waiting
 
-  var slot: Slot {
-    get { state.withLock { $0.slot } }
-    set { state.withLock { $0.slot = newValue } }
+  /// Its place at the gate: a slot, or one in the queue, until it leaves.
+  private var gateID: GateID? {
+    get { state.withLock { $0.gateID } }
+    set { state.withLock { $0.gateID = newValue } }
   }
+
+  /// Whether it waits for a slot.
+  var isWaiting: Bool { gateID.map { entrance?.gate.isWaiting($0) ?? false } ?? false }
+
+  /// Whether it holds a slot.
+  var isAdmitted: Bool { gateID.map { entrance?.gate.isInside($0) ?? false } ?? false }
 
   /// Requests a slot at the gate, if there is one, and cancels a run that is refused or displaced, for a reason.
   func enterGate(reason: String) {
     guard let entrance else { return }
     switch entrance.gate.arrive(self, mode: entrance.mode, priority: entrance.priority) {
-    case .admit(let id): slot = .held(id)
+    case .admit(let id): gateID = id
     case .refuse: cancel(reason: reason)
     case .wait(let id, let displaced):
       for run in displaced { run.cancel(reason: reason) }
-      slot = .waiting(id)
+      gateID = id
     }
   }
 
@@ -285,19 +287,12 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
 
   /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
   func waitForAdmission() async throws {
-    guard case .waiting(let id) = slot else { return }
-    let isAdmitted = await admission.value() != nil
-    slot = isAdmitted ? .held(id) : .none
-    if !isAdmitted { entrance?.gate.leave(id) }
+    // One that was withdrawn is about to be cancelled.
+    if gateID != nil, !isAdmitted, await admission.value() == nil { leaveGate() }
   }
 
   /// Frees the slot, or leaves the queue.
-  func leaveGate() {
-    switch slot {
-    case .none: break
-    case .waiting(let id), .held(let id): entrance?.gate.leave(id)
-    }
-  }
+  func leaveGate() { if let gateID { entrance?.gate.leave(gateID) } }
 
   /// The innermost run in flight that awaits this one.
   ///
@@ -312,8 +307,8 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
 
   /// Whether the run holds the only slot of a gate.
   func blocks(_ other: Entrance?) -> Bool {
-    guard let gate = other?.gate, gate === entrance?.gate, gate.hasOneSlot, case .held = slot else { return false }
-    return !isOver
+    guard let gate = other?.gate, gate === entrance?.gate, gate.hasOneSlot else { return false }
+    return isAdmitted && !isOver
   }
 }
 

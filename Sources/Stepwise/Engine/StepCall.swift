@@ -109,7 +109,8 @@ extension StepCall {
       let end = try await perform(step, attempts, if: isRetryable, body)
       if isUndoable, let execution, end.number != nil || execution.journal == nil {
         let undo = undo(end.value)
-        let entry = UndoStack.Entry(step: plannedStep, entry: record?.number ?? -1, number: end.number, undo: undo)
+        let number = end.number ?? UndoStack.Entry.nextNumber
+        let entry = UndoStack.Entry(step: plannedStep, entry: record?.number ?? -1, number: number, undo: undo)
         if end.error == nil {
           await execution.adopt([entry], in: part)
         } else {
@@ -157,7 +158,7 @@ extension StepCall {
       let value = try await perform(step.name, options, at: nil, if: isRetryable, body)
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
-    let end = try await journal.step(step, in: execution.journalRun) { place in
+    let end = try await journal.step(step, in: execution) { place in
       try await perform(step.name, options, at: place, if: isRetryable) {
         try await journal.inside(place, branch: nil) { try await body() }
       }

@@ -11,24 +11,14 @@ final class UndoStack: Sendable {
     let step: ChainStep
     /// The number of the step in the record; -1 without one.
     let entry: Int
-    let undo: Undo
-    /// The journal's number of the step or, without one, a process-wide count of completed steps, so that steps of
-    /// concurrent chains have an order as well.
+    /// The journal's number of the step or, without one, that of `nextNumber`.
     let number: Int
+    let undo: Undo
 
     private static let completed = Atomic(0)
 
-    init(
-      step: ChainStep,
-      entry: Int,
-      number: Int? = nil,
-      undo: @escaping Undo
-    ) {
-      self.step = step
-      self.entry = entry
-      self.number = number ?? Self.completed.add(1, ordering: .relaxed).newValue
-      self.undo = undo
-    }
+    /// A process-wide count of completed steps, so that steps of concurrent chains have an order as well.
+    static var nextNumber: Int { completed.add(1, ordering: .relaxed).newValue }
 
     static func newestFirst(_ entries: some Sequence<Entry>) -> [Entry] { entries.sorted { $0.number > $1.number } }
   }

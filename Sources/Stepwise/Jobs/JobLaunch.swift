@@ -73,7 +73,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     try await Stepwise.limited(to: deadline, step: timeIsUp) {
       try await super.waitForAdmission()
       // It may have left the queue.
-      guard case .held = self.slot else { throw CancellationError() }
+      guard self.isAdmitted else { throw CancellationError() }
     }
   }
 

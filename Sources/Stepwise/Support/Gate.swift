@@ -36,8 +36,10 @@ struct GateMachine<Entrant> {
   var entrants: [(id: GateID, entrant: Entrant)] {
     (inside.map { (id: $0, entrant: $1) } + queue.entrants).sorted { $0.id < $1.id }
   }
-  var insideCount: Int { inside.count }
-  var waitingCount: Int { queue.count }
+
+  func isInside(_ id: GateID) -> Bool { inside[id] != nil }
+
+  func isWaiting(_ id: GateID) -> Bool { queue.contains(id) }
 
   mutating func arrive(_ entrant: Entrant, mode: GateMode, priority: Int = 0) -> ArriveAction {
     let id = nextID
@@ -98,8 +100,9 @@ struct GateMachine<Entrant> {
     private var order: [Int: OrderedSlots<GateID>] = [:]
     private var waiting: [GateID: Waiter] = [:]
 
-    var count: Int { waiting.count }
     var entrants: [(id: GateID, entrant: Entrant)] { waiting.map { (id: $0, entrant: $1.entrant) } }
+
+    func contains(_ id: GateID) -> Bool { waiting[id] != nil }
 
     mutating func append(_ entrant: Entrant, as id: GateID, priority: Int) {
       let key = order[priority, default: OrderedSlots()].append(id)

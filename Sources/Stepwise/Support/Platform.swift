@@ -42,24 +42,18 @@ package enum Platform {
     #else
       var thread = pthread_t()
     #endif
-    let code = pthread_create(&thread, &attributes, threadMain, argument.toOpaque())
+    // The argument of the function is optional on some platforms.
+    let code = pthread_create(
+      &thread,
+      &attributes,
+      { argument in
+        let argument: UnsafeMutableRawPointer? = argument
+        if let argument { Unmanaged<Box<@Sendable () -> Void>>.fromOpaque(argument).takeRetainedValue().value() }
+        return nil
+      },
+      argument.toOpaque()
+    )
     if code != 0 { argument.release() }
     return code == 0
   }
-
-  fileprivate static func run(_ argument: UnsafeMutableRawPointer) {
-    Unmanaged<Box<@Sendable () -> Void>>.fromOpaque(argument).takeRetainedValue().value()
-  }
 }
-
-#if canImport(Darwin)
-  private let threadMain: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
-    Platform.run(argument)
-    return nil
-  }
-#else
-  private let threadMain: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
-    if let argument { Platform.run(argument) }
-    return nil
-  }
-#endif

@@ -13,14 +13,14 @@ package func spawn<Success: Sendable>(
   priority: TaskPriority? = nil,
   @_inheritActorContext _ operation: sending @escaping @isolated(any) () async -> Success
 ) -> Task<Success, Never> {
-  let inherited = Inherited(name: name)
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
     return Task(priority: priority, operation: operation)
   }
-  guard let executor = inherited.executor else {
-    return Task(name: inherited.name, priority: priority, operation: operation)
+  let (name, executor) = inherited(name)
+  guard let executor else {
+    return Task(name: name, priority: priority, operation: operation)
   }
-  return Task(name: inherited.name, executorPreference: executor, priority: priority) { await operation() }
+  return Task(name: name, executorPreference: executor, priority: priority) { await operation() }
 }
 
 /// Starts a task that may throw, in the same way.
@@ -32,29 +32,22 @@ func spawn<Success: Sendable>(
   priority: TaskPriority? = nil,
   @_inheritActorContext _ operation: sending @escaping @isolated(any) () async throws -> Success
 ) -> Task<Success, any Error> {
-  let inherited = Inherited(name: name)
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
     return Task(priority: priority, operation: operation)
   }
-  guard let executor = inherited.executor else {
-    return Task(name: inherited.name, priority: priority, operation: operation)
+  let (name, executor) = inherited(name)
+  guard let executor else {
+    return Task(name: name, priority: priority, operation: operation)
   }
-  return Task(name: inherited.name, executorPreference: executor, priority: priority) { try await operation() }
+  return Task(name: name, executorPreference: executor, priority: priority) { try await operation() }
 }
 
 /// What a task of ours inherits of the calling task, unlike `Task { }`.
-private struct Inherited {
-  var name: String?
-  var executor: (any TaskExecutor)?
-
-  init(name: String?) {
-    self.name = name
-    guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return }
-    withUnsafeCurrentTask { task in
-      guard let task else { return }
-      if name == nil { self.name = Task.name }
-      if let preferred = task.unownedTaskExecutor { executor = preferred.asTaskExecutor() }
-    }
+@available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
+private func inherited(_ name: String?) -> (name: String?, executor: (any TaskExecutor)?) {
+  withUnsafeCurrentTask { task in
+    guard let task else { return (name, nil) }
+    return (name ?? Task.name, task.unownedTaskExecutor?.asTaskExecutor())
   }
 }
 

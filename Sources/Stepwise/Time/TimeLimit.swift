@@ -48,16 +48,9 @@ package struct TimeLimit: Sendable {
 
   func started() -> TimeLimit {
     var limit = self
-    limit.remainder = Self.remainder(of: duration, on: clock)
+    let elapsed = stopwatch(on: clock)
+    limit.remainder = { try await clock.sleep(for: (duration.clamped - elapsed()).clamped) }
     return limit
-  }
-
-  private static func remainder<C: Clock<Duration>>(
-    of duration: Duration,
-    on clock: C
-  ) -> @concurrent @Sendable () async throws -> Void {
-    let end = clock.now.advanced(by: duration.clamped)
-    return { try await clock.sleep(until: end, tolerance: nil) }
   }
 
   @concurrent func sleep() async throws {

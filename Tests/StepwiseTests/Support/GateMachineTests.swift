@@ -137,6 +137,11 @@ struct GateMachineTests {
   }
 }
 
+extension GateMachine {
+  var insideCount: Int { entrants.count { isInside($0.id) } }
+  var waitingCount: Int { entrants.count { isWaiting($0.id) } }
+}
+
 extension GateMachine.ArriveAction {
   fileprivate var isAdmitted: Bool { if case .admit = self { true } else { false } }
   fileprivate var isWaiting: Bool { if case .wait = self { true } else { false } }
