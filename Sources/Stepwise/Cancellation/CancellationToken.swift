@@ -246,31 +246,26 @@ public final class CancellationRegistration: Sendable {
 final class CancellationHandler: CancellationListener {
   typealias Handler = @Sendable (_ reason: String?) -> Void
 
-  private enum State {
-    case waiting(Handler)
-    case called
-    case removed
+  private struct State {
+    /// Nil once it is called or removed.
+    var handler: Handler?
+    var isRemoved = false
   }
 
   private let state: Lock<State>
 
   init(_ handler: @escaping Handler) {
-    state = Lock(.waiting(handler))
+    state = Lock(State(handler: handler))
   }
 
-  func tokenWasCancelled(reason: String?) { take(.called)?(reason) }
+  func tokenWasCancelled(reason: String?) { state.withLock { $0.handler.take() }?(reason) }
 
   func remove() -> Bool {
     // The handler is released outside the lock, because it belongs to the user.
-    _ = take(.removed)
-    return state.withLock { if case .removed = $0 { true } else { false } }
-  }
-
-  private func take(_ new: State) -> Handler? {
-    state.withLock { state in
-      guard case .waiting(let handler) = state else { return nil }
-      state = new
-      return handler
+    let (isRemoved, _) = state.withLock { state in
+      if state.handler != nil { state.isRemoved = true }
+      return (state.isRemoved, state.handler.take())
     }
+    return isRemoved
   }
 }

@@ -108,7 +108,7 @@ package final class Execution: Sendable {
 
   /// The tokens around the run, and the observers of what starts in it.
   var surroundings: Surroundings? {
-    recording?.scope.map { Surroundings(place?.surroundings, observedBy: $0) } ?? place?.surroundings
+    recording?.scope.map { (place?.surroundings ?? .none).observed(by: $0) } ?? place?.surroundings
   }
   var child: Child? { place?.child }
   var enclosing: StartedRun? { place?.enclosing }

@@ -85,7 +85,7 @@ package struct Scope: Sendable {
   }
 
   /// Returns the current scope with a token around it.
-  static func inside(_ token: CancellationToken) -> Scope { surrounded { Surroundings(token, inside: $0) } }
+  static func inside(_ token: CancellationToken) -> Scope { surrounded { $0.adding(token) } }
 
   /// Calls a closure that starts work which a token cancels, if there is one.
   static func adding<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
@@ -95,12 +95,12 @@ package struct Scope: Sendable {
 
   /// Returns the current scope with other observers.
   static func observed(by observation: ObservationScope) -> Scope {
-    surrounded { Surroundings($0, observedBy: observation) }
+    surrounded { $0.observed(by: observation) }
   }
 
-  private static func surrounded(by change: (Surroundings?) -> Surroundings) -> Scope {
+  private static func surrounded(by change: (Surroundings) -> Surroundings) -> Scope {
     let scope = current ?? Scope(execution: nil, entry: -1, details: nil)
-    return scope.changed(entry: scope.entry) { $0.surroundings = change(scope.surroundings) }
+    return scope.changed(entry: scope.entry) { $0.surroundings = change(scope.surroundings ?? .none) }
   }
 
   private func changed(entry: Int, _ change: (inout Details) -> Void) -> Scope {
@@ -143,14 +143,15 @@ final class Surroundings: Sendable {
     self.observation = observation
   }
 
-  convenience init(_ token: CancellationToken, inside outer: Surroundings?) {
-    let tokens = outer?.tokens.filter { $0 !== token } ?? []
-    let shielded = outer?.shieldedTokens.filter { $0 !== token } ?? []
-    self.init([token] + tokens, shielded: shielded, outer?.observation)
+  static let none = Surroundings([], shielded: [], nil)
+
+  func adding(_ token: CancellationToken) -> Surroundings {
+    let shielded = shieldedTokens.filter { $0 !== token }
+    return Surroundings([token] + tokens.filter { $0 !== token }, shielded: shielded, observation)
   }
 
-  convenience init(_ outer: Surroundings?, observedBy observation: ObservationScope) {
-    self.init(outer?.tokens ?? [], shielded: outer?.shieldedTokens ?? [], observation)
+  func observed(by observation: ObservationScope) -> Surroundings {
+    Surroundings(tokens, shielded: shieldedTokens, observation)
   }
 
   /// The cancellation that a token requested.

@@ -12,7 +12,10 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     package var state: State
     fileprivate var consumers: [ObjectIdentifier: Pending] = [:]
     fileprivate var isFinished = false
-    fileprivate var woken: [Once<Void>] = []
+    /// What subscribers without a notification wait for.
+    fileprivate var waiter: Once<Void>?
+    /// Settled after the change.
+    fileprivate var woken: Once<Void>?
 
     /// Whether there are subscribers; otherwise no key need be created.
     package var isObserved: Bool { !consumers.isEmpty }
@@ -20,32 +23,30 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     /// Notifies all subscribers that a key has changed; nothing follows the end.
     package mutating func publish(_ key: Key) {
       guard !isFinished else { return }
-      forEachConsumer { consumer, woken in
-        consumer.enqueue(key)
-        if let waiting = consumer.waiting.take() { woken.append(waiting) }
-      }
+      forEachConsumer { $0.enqueue(key) }
+      wake()
     }
 
     /// Removes the pending notifications of a key, because a newer one replaces them.
     package mutating func retract(_ key: Key) {
       guard !isFinished else { return }
-      forEachConsumer { consumer, _ in consumer.forget(key) }
+      forEachConsumer { $0.forget(key) }
     }
 
     package mutating func finish() {
       isFinished = true
-      forEachConsumer { consumer, woken in
-        if let waiting = consumer.waiting.take() { woken.append(waiting) }
-      }
+      wake()
     }
+
+    private mutating func wake() { if let waiter = waiter.take() { woken = waiter } }
 
     /// Mutates the subscribers in place.
     ///
     /// A loop that retained the dictionary would copy all pending notifications with each change.
-    private mutating func forEachConsumer(_ body: (inout Pending, inout [Once<Void>]) -> Void) {
+    private mutating func forEachConsumer(_ body: (inout Pending) -> Void) {
       var index = consumers.startIndex
       while index != consumers.endIndex {
-        body(&consumers.values[index], &woken)
+        body(&consumers.values[index])
         consumers.formIndex(after: &index)
       }
     }
@@ -54,7 +55,6 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
   fileprivate struct Pending {
     var order = OrderedSlots<Key>()
     var positions: [Key: OrderedSlots<Key>.Key] = [:]
-    var waiting: Once<Void>?
 
     mutating func enqueue(_ key: Key) {
       forget(key)
@@ -82,10 +82,9 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
   @discardableResult
   package func update<Result>(_ change: (inout Content) -> sending Result) -> sending Result {
     let (result, woken) = content.withLock { content in
-      let result = change(&content)
-      return (result, content.woken.isEmpty ? [] : exchange(&content.woken, with: []))
+      (change(&content), content.woken.take())
     }
-    for consumer in woken { consumer.settle(()) }
+    woken?.settle(())
     return result
   }
 
@@ -107,12 +106,11 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
     ) async -> sending Element? {
       while true {
         let pull = broadcast.content.withLock { content -> sending Pull<Element> in
-          let id = ObjectIdentifier(self)
-          if let key = content.consumers[id]?.next() { return .read(read(content.state, key)) }
+          if let key = content.consumers[ObjectIdentifier(self)]?.next() { return .read(read(content.state, key)) }
           if content.isFinished { return .finished }
-          let wait = Once<Void>()
-          content.consumers[id]?.waiting = wait
-          return .wait(wait)
+          let waiter = content.waiter ?? Once<Void>()
+          content.waiter = waiter
+          return .wait(waiter)
         }
         switch pull {
         case .read(let element?): return element

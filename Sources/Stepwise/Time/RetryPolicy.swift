@@ -46,19 +46,16 @@ public struct RetryPolicy: Sendable {
 ///
 /// Use `exponential` for a server that many clients share, so they do not all return at the same moment.
 public struct Backoff: Sendable {
-  private enum Kind {
-    case none
-    case constant(Duration)
-    case exponential(from: Duration, factor: Double, cap: Duration?, jitter: Jitter)
-  }
-
-  private let kind: Kind
+  private let start: Duration
+  private let factor: Double
+  private let cap: Duration?
+  private let jitter: Jitter
 
   /// No delay.
-  public static let none = Backoff(kind: .none)
+  public static let none = constant(.zero)
 
   /// The same delay before each further attempt.
-  public static func constant(_ duration: Duration) -> Backoff { Backoff(kind: .constant(duration)) }
+  public static func constant(_ duration: Duration) -> Backoff { exponential(from: duration, factor: 1, jitter: .none) }
 
   /// A delay that grows by a factor with each attempt.
   ///
@@ -77,7 +74,7 @@ public struct Backoff: Sendable {
     cap: Duration? = nil,
     jitter: Jitter = .full
   ) -> Backoff {
-    Backoff(kind: .exponential(from: start, factor: max(1, factor), cap: cap, jitter: jitter))
+    Backoff(start: start, factor: max(1, factor), cap: cap, jitter: jitter)
   }
 
   /// How to randomize a delay.
@@ -93,31 +90,19 @@ public struct Backoff: Sendable {
 
   /// Returns the delay after a number of failed attempts, from 1; jitter is drawn at each call.
   package func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
-    switch kind {
-    case .none:
-      return .zero
-    case .constant(let duration):
-      return duration.clamped
-    case .exponential(let start, let factor, let cap, let jitter):
-      let wait = Self.grown(start, by: factor, times: max(1, failures) - 1, cap: cap)
-      return jitter.isFull ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
-    }
-  }
-
-  /// Multiplies without overflowing `Duration`.
-  private static func grown(_ start: Duration, by factor: Double, times: Int, cap: Duration?) -> Duration {
+    // Multiplies without overflowing `Duration`.
     let ceiling = (cap ?? .century).clamped
     var wait = min(start.clamped, ceiling)
-    guard factor > 1, wait > .zero else { return wait }
     // Exponentiation by squaring takes few rounds for any number of attempts.
     var power = factor
-    var remaining = times
+    var remaining = factor > 1 && wait > .zero ? max(1, failures) - 1 : 0
     while remaining > 0 {
       if !remaining.isMultiple(of: 2) { wait = wait > ceiling / power ? ceiling : wait * power }
       power *= power
       remaining /= 2
     }
-    return min(wait, ceiling)
+    wait = min(wait, ceiling)
+    return jitter.isFull ? min(wait, wait * Double.random(in: 0...1, using: &generator)) : wait
   }
 }
 
