@@ -192,13 +192,17 @@ extension Chain {
   /// It covers the whole chain that this method returns, at any position, including nested chains. A chain may have
   /// several observers, which are called in the order in which they were attached.
   public nonisolated func observed(by observer: some RunObserver) -> Chain {
-    Chain(path.identified(by: ChainIdentity(name: path.identity?.name, observers: path.observers + [observer])))
+    var path = path
+    path.identity.observers.append(observer)
+    return Chain(path)
   }
 
   /// Names the chain, for observers and traces.
   ///
   /// Without a name, a run has the names of its first and last step. A chain derived from this one has the same name.
   public nonisolated func named(_ name: String) -> Chain {
-    Chain(path.identified(by: ChainIdentity(name: name, observers: path.observers)))
+    var path = path
+    path.identity.name = name
+    return Chain(path)
   }
 }

@@ -130,7 +130,7 @@ extension Chain {
 
   /// The name of the chain, or of its first step.
   package nonisolated var storedName: String {
-    path.identity?.name ?? ChainStep(index: 0, name: core.name(at: 0)).description
+    path.identity.name ?? ChainStep(index: 0, name: core.name(at: 0)).description
   }
 
   /// Runs the chain with a journal, in its own task, which belongs to the caller's task.

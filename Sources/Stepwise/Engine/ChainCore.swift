@@ -49,7 +49,7 @@ final class ChainCore: Sendable {
   /// The token, which it shares with the chains derived from it.
   let token: CancellationToken
   /// The name and the observers, if it has any.
-  let identity: ChainIdentity?
+  let identity: ChainIdentity
   let counter = InFlightCounter()
   private let madeSummary = Lock<ChainSummary?>(nil)
   private let generation = Lock<(token: CancellationToken, key: CancellationToken.Key?)?>(nil)
@@ -99,8 +99,6 @@ final class ChainCore: Sendable {
   var endsWithItsSteps: Bool {
     entrance == nil && errorHandlers.isEmpty && finallyHandlers.isEmpty
   }
-
-  var observers: [any RunObserver] { identity?.observers ?? [] }
 
   func name(at index: Int) -> String? { summary.names[index] }
 

@@ -96,7 +96,7 @@ package final class Execution: Sendable {
       return outer.nested(chain.summary, child.fork.nesting, firstStep: child.firstStep)
     }
     var recorder = own
-    if own == nil, let watch = RunWatch.make(for: chain.summary, chain.observers, in: observation) {
+    if own == nil, let watch = RunWatch.make(for: chain, in: observation) {
       recorder = RunRecorder(of: chain.summary, firstStep: child?.firstStep ?? 0, watch)
     }
     return recorder.map { Recording($0) }

@@ -87,22 +87,18 @@ struct Path: Sendable {
   let node: Node
   let token: CancellationToken
   /// The name and the observers, if it has any.
-  let identity: ChainIdentity?
-  var observers: [any RunObserver] { identity?.observers ?? [] }
+  var identity = ChainIdentity()
 
   /// Returns this path with one more part.
   func appending(_ part: Node.Part) -> Path {
     Path(node: Node(part, after: node), token: token, identity: identity)
   }
-
-  /// Returns this path with another name or other observers.
-  func identified(by identity: ChainIdentity) -> Path { Path(node: node, token: token, identity: identity) }
 }
 
 extension Path {
   /// Creates a path of one part.
   init(_ part: Node.Part) {
-    self.init(node: Node(part, after: nil), token: CancellationToken(), identity: nil)
+    self.init(node: Node(part, after: nil), token: CancellationToken())
   }
 
   init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {

@@ -61,11 +61,11 @@ struct Recording: Sendable {
 
   /// Returns the recording of a chain that is a step of this run, or several.
   func nested(_ chain: ChainSummary, _ nesting: RunRecord.Nesting, firstStep: Int) -> Recording {
-    let own = chain.identity?.observers ?? []
+    let own = chain.identity.observers
     let isObserved = self.watch != nil || !own.isEmpty
     let watch = isObserved ? RunWatch(chain, observers + own, in: scope ?? ObservationScope()) : nil
     let steps = firstStep..<firstStep + chain.stepCount
-    let kind = RunRecord.Kind.run(name: chain.identity?.name, nesting, steps: steps, id: watch?.run.id)
+    let kind = RunRecord.Kind.run(name: chain.identity.name, nesting, steps: steps, id: watch?.run.id)
     let time = now
     let number = recorder.change(isCalling: false) { content -> Int? in
       guard isOpen else { return nil }

@@ -178,35 +178,28 @@ final class RunWatch: Sendable {
     self.scope = scope
   }
 
-  /// Returns nil when nothing observes a run of a chain, with some observers, that starts here.
-  static func make(
-    for chain: @autoclosure () -> ChainSummary,
-    _ own: [any RunObserver],
-    in observation: ObservationScope?
-  ) -> RunWatch? {
+  /// Returns nil when nothing observes a run of a chain that starts here.
+  static func make(for chain: ChainCore, in observation: ObservationScope?) -> RunWatch? {
+    let own = chain.identity.observers
     guard !own.isEmpty || RunObservers.isUsed || observation != nil else { return nil }
     let scope = observation ?? ObservationScope()
     let observers = RunObservers.all + scope.observers + own
-    return observers.isEmpty && !scope.isTraced ? nil : RunWatch(chain(), observers, in: scope)
+    return observers.isEmpty && !scope.isTraced ? nil : RunWatch(chain.summary, observers, in: scope)
   }
 }
 
-package final class ChainIdentity: Sendable {
-  package let name: String?
-  let observers: [any RunObserver]
-
-  init(name: String?, observers: [any RunObserver]) {
-    self.name = name
-    self.observers = observers
-  }
+@usableFromInline
+struct ChainIdentity: Sendable {
+  var name: String?
+  var observers: [any RunObserver] = []
 }
 
 final class ChainSummary: Sendable {
-  let identity: ChainIdentity?
+  let identity: ChainIdentity
   let stepCount: Int
   /// The names of the steps that have one, including those of nested chains.
   let names: [Int: String]
-  init(_ identity: ChainIdentity?, stepCount: Int, names: [Int: String]) {
+  init(_ identity: ChainIdentity, stepCount: Int, names: [Int: String]) {
     self.identity = identity
     self.stepCount = stepCount
     self.names = names
@@ -215,7 +208,7 @@ final class ChainSummary: Sendable {
   var name: String {
     let last = max(0, stepCount - 1)
     let ends = [0, last].map { ChainStep(index: $0, name: names[$0]).description }
-    return identity?.name ?? (last == 0 ? ends[0] : "\(ends[0]) → \(ends[1])")
+    return identity.name ?? (last == 0 ? ends[0] : "\(ends[0]) → \(ends[1])")
   }
 }
 

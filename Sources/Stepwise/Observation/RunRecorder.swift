@@ -76,7 +76,7 @@ final class RunRecorder: Sendable {
       let isTraced = watch?.scope.isTraced ?? false
       let capacity = isTraced ? watch?.scope.capacity : nil
       var record = RunRecord(steps: steps, capacity: capacity ?? RunRecord.defaultCapacity, keepsErrors: isTraced)
-      let kind = RunRecord.Kind.run(name: chain.identity?.name, .none, steps: steps, id: watch?.run.id)
+      let kind = RunRecord.Kind.run(name: chain.identity.name, .none, steps: steps, id: watch?.run.id)
       let number = record.add(kind, in: -1, at: created)
       let timeCount = timeCount.exchange(Self.closed, ordering: .acquiringAndReleasing)
       for (position, time) in UnsafeBufferPointer(start: timeCount > 0 ? times : nil, count: timeCount).enumerated() {
@@ -253,7 +253,7 @@ final class RunRecorder: Sendable {
     return RunReading(
       id: watch?.run.id,
       parentID: watch?.run.parentID,
-      name: chain.identity?.name,
+      name: chain.identity.name,
       steps: steps,
       step: step,
       start: created,

@@ -91,32 +91,28 @@ struct GateMachine<Entrant> {
 
   /// The entrants that wait, in order of arrival for each priority; there are few priorities.
   private struct Queue {
-    private struct Waiter {
-      let entrant: Entrant
-      let priority: Int
-      let key: OrderedSlots<GateID>.Key
-    }
+    private typealias Order = OrderedSlots<(id: GateID, entrant: Entrant)>
 
-    private var order: [Int: OrderedSlots<GateID>] = [:]
-    private var waiting: [GateID: Waiter] = [:]
+    private var order: [Int: Order] = [:]
+    private var places: [GateID: (priority: Int, key: Order.Key)] = [:]
 
-    var entrants: [(id: GateID, entrant: Entrant)] { waiting.map { (id: $0, entrant: $1.entrant) } }
+    var entrants: [(id: GateID, entrant: Entrant)] { order.values.flatMap(\.elements) }
 
-    func contains(_ id: GateID) -> Bool { waiting[id] != nil }
+    func contains(_ id: GateID) -> Bool { places[id] != nil }
 
     mutating func append(_ entrant: Entrant, as id: GateID, priority: Int) {
-      let key = order[priority, default: OrderedSlots()].append(id)
-      waiting[id] = Waiter(entrant: entrant, priority: priority, key: key)
+      places[id] = (priority, order[priority, default: Order()].append((id, entrant)))
     }
 
     mutating func remove(_ id: GateID) {
-      if let waiter = waiting.removeValue(forKey: id) { order[waiter.priority]?.remove(waiter.key) }
+      if let (priority, key) = places.removeValue(forKey: id) { order[priority]?.remove(key) }
     }
 
     mutating func popFirst() -> (id: GateID, entrant: Entrant)? {
       let priority = order.lazy.filter { !$1.isEmpty }.map(\.key).max()
-      guard let priority, let id = order[priority]?.popFirst() else { return nil }
-      return waiting.removeValue(forKey: id).map { (id, $0.entrant) }
+      guard let priority, let first = order[priority]?.popFirst() else { return nil }
+      places[first.id] = nil
+      return first
     }
 
     mutating func removeAll() -> [Entrant] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Foundation
 import StepwiseTesting
 import Testing
 
@@ -10,18 +9,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SpawnTests {
   @TaskLocal static var mark = "none"
-
-  @Test func `A spawned task has the name`() async {
-    let name = await Task(name: "caller") { await spawn { Task.name }.value }.value
-    #expect(name == "caller")
-    let own = await Task(name: "caller") { await spawn(name: "own") { Task.name }.value }.value
-    #expect(own == "own")
-  }
-
-  @Test func `A caller without a task passes on no name`() async {
-    #expect(await Self.spawned(named: nil).value == nil)
-    #expect(await Self.spawned(named: "own").value == "own")
-  }
 
   @Test(arguments: [TaskPriority.background, .utility, .medium, .high])
   func `A spawned task has the priority`(priority: TaskPriority) async {
@@ -52,17 +39,16 @@ struct SpawnTests {
     #expect(isNone, "a caller without a preference has none to pass on")
   }
 
-  @Test func `A spawned task has all of them together`() throws {
+  @Test func `A spawned task has both of them together`() throws {
     let executor = SeededExecutor(seed: 1)
     let seen = try executor.run {
       await Self.$mark.withValue("caller") {
-        await spawn(name: "named") {
-          await spawn { [Task.name ?? "", Self.mark, "\(withUnsafeCurrentTask { $0?.unownedTaskExecutor } != nil)"] }
-            .value
+        await spawn {
+          await spawn { [Self.mark, "\(withUnsafeCurrentTask { $0?.unownedTaskExecutor } != nil)"] }.value
         }.value
       }
     }
-    #expect(seen == ["named", "caller", "true"])
+    #expect(seen == ["caller", "true"])
   }
 
   @Test func `A spawned task is not cancelled with its caller`() async {
@@ -75,11 +61,5 @@ struct SpawnTests {
 
   @Test @MainActor func `The operation keeps its isolation`() async {
     await spawn { @MainActor in MainActor.assertIsolated() }.value
-  }
-
-  private nonisolated static func spawned(named name: String?) async -> Task<String?, Never> {
-    await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: spawn(name: name) { Task.name }) }
-    }
   }
 }
