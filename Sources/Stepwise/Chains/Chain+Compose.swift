@@ -110,7 +110,7 @@ struct Branches<Input: Sendable>: Sendable {
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if first.fork.mayOutlastDecision {
         group.addTask {
-          await first.fork.waitForDecision()
+          _ = await first.fork.decision.value()
           return nil
         }
       }

@@ -132,8 +132,7 @@ extension ChainCore {
     priority: TaskPriority? = nil,
     cancelledBy token: CancellationToken? = nil
   ) -> RunHandle {
-    let run = StartedRun(entrance: entrance, input: input)
-    return start(run, priority: priority, cancelledBy: token)
+    start(StartedRun(entrance: entrance, input: input), priority: priority, cancelledBy: token)
   }
 
   func start(_ run: StartedRun, priority: TaskPriority? = nil, cancelledBy token: CancellationToken?) -> RunHandle {

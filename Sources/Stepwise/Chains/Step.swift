@@ -12,20 +12,12 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
 
   @usableFromInline typealias Undo = @Sendable (Output) async throws -> Void
 
-  let body: @Sendable (Input, ChainStep) async throws -> Output
   /// Undoes the step when the run of a chain that contains it fails or is cancelled afterwards.
-  let undo: Undo?
+  var undo: Undo?
+  let body: @Sendable (Input, ChainStep) async throws -> Output
+}
 
-  init(
-    name: String?,
-    undo: Undo? = nil,
-    body: @escaping @Sendable (Input, ChainStep) async throws -> Output
-  ) {
-    self.name = name
-    self.undo = undo
-    self.body = body
-  }
-
+extension Step {
   /// Creates a step.
   public init(_ body: @escaping @Sendable (Input) async throws -> Output) {
     self.init(name: nil) { input, _ in try await body(input) }

@@ -95,10 +95,7 @@ final class ChainCore: Sendable {
   // No run is in flight.
   deinit { leaveToken() }
 
-  /// Whether nothing follows the last step of a run.
-  var endsWithItsSteps: Bool {
-    entrance == nil && errorHandlers.isEmpty && finallyHandlers.isEmpty
-  }
+  var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
 
   func name(at index: Int) -> String? { summary.names[index] }
 
@@ -123,7 +120,7 @@ final class ChainCore: Sendable {
         }
       }
     }
-    let summary = ChainSummary(identity, stepCount: stepCount, names: names)
+    let summary = ChainSummary(identity: identity, stepCount: stepCount, names: names)
     madeSummary.withLock { $0 = summary }
     return summary
   }
@@ -313,12 +310,7 @@ extension ChainCore {
     if let entrance, let scope, scope.startedRuns.contains(where: { $0.blocks(entrance) }) {
       throw ChainError.reentrant
     }
-    let run = StartedRun(
-      entrance: entrance,
-      input: input,
-      inside: scope?.startedRun,
-      journal: journal
-    )
+    let run = StartedRun(entrance: entrance, input: input, inside: scope?.startedRun, journal: journal)
     let task = launch(run, as: child)
     await withTaskCancellationHandler {
       _ = await task.result

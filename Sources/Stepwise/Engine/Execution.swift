@@ -130,9 +130,6 @@ package final class Execution: Sendable {
   /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
 
-  /// The runs that contain this one as a step, innermost first.
-  private var outers: some Sequence<Execution> { sequence(first: self, next: \.outer).dropFirst() }
-
   // MARK: - Position
 
   /// The current step, the first one of concurrent chains; the step that ended last when none is running.
@@ -239,7 +236,7 @@ package final class Execution: Sendable {
         recording?.undone(entry.entry, entry.step, error: nil)
       } catch {
         recording?.undone(entry.entry, entry.step, error: error)
-        errors.append(UndoError(step: entry.step, underlying: error))
+        errors.append(UndoError(chainStep: entry.step, underlying: error))
       }
     }
     return errors
@@ -356,7 +353,9 @@ extension Execution {
     if isChainCancelled { return "the chain's token" }
     if generation.isCancelled { return "cancelRuns" }
     if surroundings?.request != nil { return "a token around it" }
-    if outers.contains(where: { $0.requestToItself != nil }) { return "the outer run" }
+    if sequence(first: self, next: \.outer).dropFirst().contains(where: { $0.requestToItself != nil }) {
+      return "the outer run"
+    }
     if let child, child.fork.isLost(at: child.branch) {
       return child.fork.nesting == .race ? "a faster branch" : "a failed branch"
     }

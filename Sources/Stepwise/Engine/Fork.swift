@@ -47,7 +47,7 @@ final class Fork: Sendable {
   let nesting: RunRecord.Nesting
   private let machine: Lock<ForkMachine<Execution>>
   /// The index of the branch that decided the step.
-  private let decision = OnceCell<Int>()
+  let decision = OnceCell<Int>()
   /// Whether a branch may go on after the decision.
   let mayOutlastDecision: Bool
   /// Its place in the journal of the run, if there is one.
@@ -65,13 +65,10 @@ final class Fork: Sendable {
     isReplayed = decider != nil
     if let decider { decision.settle(decider) }
     machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
-    mayOutlastDecision = chains.count > 1 && !isReplayed && chains.contains { !$0.endsWithItsSteps }
+    mayOutlastDecision = chains.count > 1 && !isReplayed && chains.contains { $0.entrance != nil || $0.hasHandlers }
   }
 
   var decider: Int? { decision.settled }
-
-  /// Waits for the decision, or until the waiting task is cancelled.
-  func waitForDecision() async { _ = await decision.value() }
 
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
 

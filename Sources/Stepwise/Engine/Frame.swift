@@ -446,8 +446,6 @@ extension Frame {
 }
 
 extension ChainCore {
-  fileprivate var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
-
   fileprivate func hasHandlers(for outcome: Outcome<Void>) -> Bool {
     if case .failed = outcome, !errorHandlers.isEmpty { return true }
     return !finallyHandlers.isEmpty

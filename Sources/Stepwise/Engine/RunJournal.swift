@@ -166,7 +166,4 @@ struct AttemptHistory {
     let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: place) } ?? .zero
     return Attempts(policy, clock: clock, after: place.attemptCount, elapsed: elapsed)
   }
-
-  /// Stores that an attempt has failed, before what it completed is undone.
-  func attemptFailed(_ error: any Error) { journal.attemptFailed(place, error) }
 }

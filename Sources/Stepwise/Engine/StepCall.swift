@@ -192,7 +192,7 @@ extension StepCall {
           throw error
         }
         if let attempt {
-          history?.attemptFailed(error)
+          if let history { history.journal.attemptFailed(history.place, error) }
           await attempt.execution.undoShielded(
             attempt.undos.takeAll(closing: true),
             recording: attempt.execution.recording

@@ -83,18 +83,12 @@ final class UndoStack: Sendable {
 /// You find it in `onError` and in ``Run/undoErrors``. The run itself still throws the error that made it undo.
 public struct UndoError: Error, CustomStringConvertible {
   /// The step that was not undone: its name, or its position in the chain.
-  public let step: String
-
-  /// The error of the undo.
-  public let underlying: any Error
+  public var step: String { chainStep.description }
 
   let chainStep: ChainStep
 
-  init(step: ChainStep, underlying: any Error) {
-    self.step = step.description
-    self.underlying = underlying
-    chainStep = step
-  }
+  /// The error of the undo.
+  public let underlying: any Error
 
   /// The step, and the error of its undo.
   public var description: String { "\(step) could not be undone: \(underlying)" }

@@ -47,10 +47,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     if !state.handlers.onStart.isEmpty { _ = state.calls.enqueue(.start) }
     self.state = Lock(state)
     let priority = Int((settings.priority ?? .medium).rawValue)
-    super.init(
-      entrance: Entrance(gate: queue.gate, mode: .queue, priority: priority),
-      input: ValueSlot()
-    )
+    super.init(entrance: Entrance(gate: queue.gate, mode: .queue, priority: priority), input: ValueSlot())
   }
 
   // MARK: - Work
@@ -223,5 +220,3 @@ struct JobCallsMachine<Update> {
     return calls.removeAll()
   }
 }
-
-extension JobCallsMachine.Call: Sendable where Update: Sendable {}

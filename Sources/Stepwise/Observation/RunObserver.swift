@@ -194,16 +194,11 @@ struct ChainIdentity: Sendable {
   var observers: [any RunObserver] = []
 }
 
-final class ChainSummary: Sendable {
+struct ChainSummary: Sendable {
   let identity: ChainIdentity
   let stepCount: Int
   /// The names of the steps that have one, including those of nested chains.
   let names: [Int: String]
-  init(_ identity: ChainIdentity, stepCount: Int, names: [Int: String]) {
-    self.identity = identity
-    self.stepCount = stepCount
-    self.names = names
-  }
 
   var name: String {
     let last = max(0, stepCount - 1)

@@ -154,9 +154,6 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
   }
 }
 
-@available(*, unavailable)
-extension Broadcast.Reader.Iterator: Sendable {}
-
 private enum Pull<Element> {
   case read(Element?)
   case finished
