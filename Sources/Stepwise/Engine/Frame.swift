@@ -330,6 +330,7 @@ extension Frame {
   }
 
   /// Stores how to undo the step that has just completed.
+  @inline(never)
   mutating func keep(_ undo: @escaping UndoStack.Undo) async {
     await adopt([UndoStack.Entry(step: step, entry: entry, number: UndoStack.Entry.nextNumber, undo: undo)])
   }

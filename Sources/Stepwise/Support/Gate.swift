@@ -109,8 +109,9 @@ struct GateMachine<Entrant> {
     }
 
     mutating func popFirst() -> (id: GateID, entrant: Entrant)? {
-      let priority = order.lazy.filter { !$1.isEmpty }.map(\.key).max()
-      guard let priority, let first = order[priority]?.popFirst() else { return nil }
+      guard !places.isEmpty, let priority = order.lazy.filter({ !$1.isEmpty }).map(\.key).max(),
+        let first = order[priority]?.popFirst()
+      else { return nil }
       places[first.id] = nil
       return first
     }
