@@ -33,22 +33,20 @@ package struct OrderedSlots<Element> {
 
   @discardableResult
   package mutating func append(_ element: consuming Element) -> Key {
-    let serial = nextSerial
-    nextSerial += 1
-    let previous = tail
-    let index: Int
-    if free != Self.none {
-      index = free
-      free = slots[index].next
-      slots[index] = Slot(element: consume element, serial: serial, previous: previous, next: Self.none)
-    } else {
+    let slot = Slot(element: consume element, serial: nextSerial, previous: tail, next: Self.none)
+    var index = free
+    if index == Self.none {
       index = slots.count
-      slots.append(Slot(element: consume element, serial: serial, previous: previous, next: Self.none))
+      slots.append(slot)
+    } else {
+      free = slots[index].next
+      slots[index] = slot
     }
     if tail != Self.none { slots[tail].next = index } else { head = index }
     tail = index
     count += 1
-    return Key(index: index, serial: serial)
+    nextSerial += 1
+    return Key(index: index, serial: nextSerial - 1)
   }
 
   @discardableResult
