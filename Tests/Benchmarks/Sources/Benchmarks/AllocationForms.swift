@@ -33,7 +33,7 @@ struct AllocationForm: Sendable {
       AllocationForm(Forms.run, of: forms, limit: 2, aim: 1),
       AllocationForm(Forms.tokenTaken, of: forms, limit: 7, aim: 5),
       AllocationForm(Forms.tokenAround, of: forms, limit: 7, aim: 5),
-      AllocationForm(Forms.start, of: forms, limit: 10, aim: 8),
+      AllocationForm(Forms.start, of: forms, limit: 9, aim: 8),
     ]
   }
 
@@ -44,7 +44,7 @@ struct AllocationForm: Sendable {
     let retried = chain.retry(RetryPolicy(maxAttempts: 3, backoff: .none))
     let zipped = Chain.zip(chain, chain)
     return [
-      AllocationForm("overlap(.serial), run", limit: 8, aim: 6) { times in
+      AllocationForm("overlap(.serial), run", limit: 6, aim: 6) { times in
         for _ in 0..<times { _ = try await serial.run(0) }
       },
       AllocationForm("timeout(.seconds(5)), run", limit: 15, aim: 9) { times in

@@ -14,11 +14,13 @@ struct Bound: Sendable {
     Bound(steps: 3, form: Forms.tokenTaken, reference: Forms.task, limit: 2.2),
     Bound(steps: 3, form: Forms.tokenTaken, reference: Forms.tokenByHand, limit: 2.2),
     Bound(steps: 3, form: Forms.tokenAround, reference: Forms.task, limit: 2.2),
+    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.tokenAroundByHand, limit: 2.2),
     Bound(steps: 3, form: Forms.start, reference: Forms.task, limit: 4),
     Bound(steps: 3, form: Forms.start, reference: Forms.startByHand, limit: 2),
     // What the same costs without a library.
     Bound(steps: 3, form: Forms.runByHand, reference: Forms.task, limit: 10),
     Bound(steps: 3, form: Forms.tokenByHand, reference: Forms.task, limit: 10),
+    Bound(steps: 3, form: Forms.tokenAroundByHand, reference: Forms.task, limit: 10),
     Bound(steps: 3, form: Forms.startByHand, reference: Forms.task, limit: 10),
   ]
 }

@@ -120,10 +120,10 @@ final class HandToken: Sendable {
     for task in tasks { task.cancel() }
   }
 
-  /// Runs steps in a task of their own, which the caller awaits and cancels: a token cannot cancel the caller's.
-  func run(_ closures: [AsyncClosure], _ input: Int) async throws -> Int {
+  /// Runs a body in a task of its own, which the caller awaits and cancels: a token cannot cancel the caller's.
+  func run(_ body: @escaping @Sendable () async throws -> Int) async throws -> Int {
     let task = Task {
-      try await Around.$run.withValue(nil) { try await looped(over: closures, input) }
+      try await Around.$run.withValue(nil) { try await body() }
     }
     let (number, isCancelled) = state.withLock { state in
       state.next += 1

@@ -16,6 +16,7 @@ struct Forms: Sendable {
   static let runByHand = "run by hand"
   static let startByHand = "start().value by hand"
   static let tokenByHand = "a token by hand"
+  static let tokenAroundByHand = "a token around by hand"
   static let events = "start, events observed"
 
   let all: [Form]
@@ -61,7 +62,10 @@ struct Forms: Sendable {
         for _ in 0..<times { check(try await HandRun.start(closures, 0, in: handRuns).value, steps) }
       },
       Form(Self.tokenByHand) { times in
-        for _ in 0..<times { check(try await handToken.run(closures, 0), steps) }
+        for _ in 0..<times { check(try await handToken.run { try await looped(over: closures, 0) }, steps) }
+      },
+      Form(Self.tokenAroundByHand) { times in
+        for _ in 0..<times { check(try await handToken.run { try await handChain.run(0) }, steps) }
       },
       Form(Self.events) { times in
         for _ in 0..<times {
