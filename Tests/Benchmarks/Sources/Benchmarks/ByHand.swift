@@ -9,6 +9,7 @@ import Synchronization
 /// What the code knows of its run, as the task-local value of a run.
 private enum Around {
   @TaskLocal static var run: HandRun?
+  @TaskLocal static var token: HandToken?
 }
 
 /// The runs in flight of one chain, which `cancelRuns` reaches.
@@ -111,8 +112,10 @@ final class HandRun: Sendable {
 /// A token that cancels tasks, of which each leaves it when it has ended.
 final class HandToken: Sendable {
   private let state = Mutex<(isCancelled: Bool, next: Int, tasks: [Int: Task<Int, any Error>])>((false, 0, [:]))
+  let isCancelled = Atomic(false)
 
   func cancel() {
+    isCancelled.store(true, ordering: .releasing)
     let tasks = state.withLock { state in
       state.isCancelled = true
       return state.tasks.values.map { $0 }
@@ -123,7 +126,7 @@ final class HandToken: Sendable {
   /// Runs a body in a task of its own, which the caller awaits and cancels: a token cannot cancel the caller's.
   func run(_ body: @escaping @Sendable () async throws -> Int) async throws -> Int {
     let task = Task {
-      try await Around.$run.withValue(nil) { try await body() }
+      try await Around.$token.withValue(self) { try await body() }
     }
     let (number, isCancelled) = state.withLock { state in
       state.next += 1
@@ -148,9 +151,10 @@ final class HandChain: Sendable {
   private final class Plain: Sendable {
     @TaskLocal static var current: Plain?
     let generation: HandGeneration
+    let token: HandToken?
     let step = Atomic(0)
 
-    init(_ generation: HandGeneration) { self.generation = generation }
+    init(_ generation: HandGeneration, _ token: HandToken?) { (self.generation, self.token) = (generation, token) }
   }
 
   // In a structure, as a bare closure in an array would be called through another one.
@@ -172,7 +176,7 @@ final class HandChain: Sendable {
   }
 
   nonisolated(nonsending) func run(_ input: Int) async throws -> Int {
-    let run = Plain(generation.withLock { $0 })
+    let run = Plain(generation.withLock { $0 }, Around.token)
     var slot = HandSlot()
     slot.put(input)
     try await perform(run, &slot)
@@ -187,6 +191,7 @@ final class HandChain: Sendable {
     try await Plain.$current.withValue(run) {
       for index in steps.indices {
         if Task.isCancelled || run.generation.isCancelled.load(ordering: .acquiring) { throw CancellationError() }
+        if let token = run.token, token.isCancelled.load(ordering: .acquiring) { throw CancellationError() }
         run.step.store(index, ordering: .relaxed)
         try await steps[index].step(&slot)
       }
