@@ -6,16 +6,6 @@ import Foundation
 import Stepwise
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
 /// A task executor that runs all its jobs on one thread, in an order that a scheduler decides.
 ///
 /// Priorities are ignored. Child tasks, default actors, and tasks made with this executor as their preference run on
