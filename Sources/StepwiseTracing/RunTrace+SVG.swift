@@ -158,7 +158,7 @@ private struct TimelineDrawing {
   }
 
   private func position(_ time: Duration) -> Double {
-    let share = Double(min(max(0, time.nanoseconds), total)) / Double(total)
+    let share = Double(min(time.nanoseconds, total)) / Double(total)
     return Double(Self.margin) + share * Double(Self.width - 2 * Self.margin)
   }
 

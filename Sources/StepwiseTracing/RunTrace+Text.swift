@@ -102,18 +102,15 @@ extension Unicode.Scalar {
 }
 
 extension Duration {
-  /// The nanoseconds, clamped.
+  /// The nanoseconds, from zero to a century.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = clamped.components
-    let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !isTooLong else { return seconds < 0 ? .min : .max }
-    let (sum, overflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return overflow ? (seconds < 0 ? .min : .max) : sum
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 
   /// The duration with three significant digits, for example "1.25 s".
   package var brief: String {
-    let time = max(0, nanoseconds)
+    let time = nanoseconds
     switch time {
     case ..<1_000: return "\(time) ns"
     case ..<1_000_000: return Self.digits(time, per: 1_000) + " µs"
