@@ -23,82 +23,72 @@ extension Chain {
 
 /// Draws a chain and those nested in it, in a loop, because they may be nested to any depth.
 private struct ChainWalk {
-  private enum Event {
-    case chain([Node.Part])
-    case step(name: String?, isUndoable: Bool)
-    case open(String)
-    case close
-    case recover
-    case handlers(onError: Int, finally: Int)
-    case fork
-    case nextBranch
-    case join
-  }
+  private typealias Action = (inout ChainWalk) -> Void
 
   private(set) var diagram = Diagram(isSequence: true)
+  private var pending: [Action] = []
   /// The nodes at which the next edges start.
   private var tails: [Int] = []
   private var forks: [(start: [Int], ends: [Int])] = []
   private var stepCount = 0
 
   mutating func follow(_ parts: [Node.Part]) {
-    var pending: [Event] = [.chain(parts)]
-    while let event = pending.popLast() {
-      switch event {
-      case .chain(let parts): pending += Self.events(of: parts).reversed()
-      case .step(let name, let isUndoable): addStep(name, isUndoable: isUndoable)
-      case .open(let label): diagram.open(label)
-      case .close: diagram.close()
-      case .recover: tails.append(catching("recover"))
-      case .handlers(let onError, let finally): addHandlers(onError: onError, finally: finally)
-      case .fork: forks.append((tails, []))
-      case .nextBranch:
-        let last = forks.count - 1
-        forks[last].ends += tails
-        tails = forks[last].start
-      case .join: if let fork = forks.popLast() { tails = fork.ends }
-      }
-    }
+    pending = [Self.follow(parts)]
+    while let action = pending.popLast() { action(&self) }
   }
 
-  private static func events(of parts: [Node.Part]) -> [Event] {
-    var opening: [Event] = []
-    var body: [Event] = []
+  /// Returns an action that puts those for the parts of a chain in its place.
+  private static func follow(_ parts: [Node.Part]) -> Action { { $0.pending += actions(for: parts).reversed() } }
+
+  private static func open(_ label: String) -> Action { { $0.diagram.open(label) } }
+  private static func close(_ walk: inout ChainWalk) { walk.diagram.close() }
+
+  private static func actions(for parts: [Node.Part]) -> [Action] {
+    var opening: [Action] = []
+    var body: [Action] = []
     var (onError, finally, overlap) = (0, 0, String?.none)
     for part in parts {
       switch part {
-      case .step(let name, _, let undo, _): body.append(.step(name: name, isUndoable: undo != nil))
-      case .chains(let chains, let how, _): body += events(of: chains.nodes.map(\.parts), how: how)
+      case .step(let name, _, let undo, _): body.append { $0.addStep(name, isUndoable: undo != nil) }
+      case .chains(let chains, let how, _): body += actions(for: chains.nodes.map(\.parts), how: how)
       case .recover:
-        opening.append(.open("try"))
-        body.append(.recover)
+        opening.append(open("try"))
+        body.append { $0.tails.append($0.catching("recover")) }
       case .enclosing(let how, _):
-        opening.append(.open(how))
-        body.append(.close)
+        opening.append(open(how))
+        body.append(close)
       case .onError: onError += 1
       case .finally: finally += 1
       case .overlap(let policy): overlap = policy.name
       }
     }
-    if onError > 0 { opening.append(.open("try")) }
-    body.append(.handlers(onError: onError, finally: finally))
+    if onError > 0 { opening.append(open("try")) }
+    body.append { [onError, finally] in $0.addHandlers(onError: onError, finally: finally) }
     if let overlap, overlap != Overlap.concurrent.name {
-      opening.append(.open("overlap: \(overlap)"))
-      body.append(.close)
+      opening.append(open("overlap: \(overlap)"))
+      body.append(close)
     }
     // What covers all steps before it opens at the start, outermost first.
     return opening.reversed() + body
   }
 
-  private static func events(of chains: [[Node.Part]], how: String) -> [Event] {
+  private static func actions(for chains: [[Node.Part]], how: String) -> [Action] {
     if how == "then" {
       // A chain that is nothing but branches needs no box of its own.
-      return chains.flatMap { isBranches($0) ? [.chain($0)] : [.open("chain"), .chain($0), .close] }
+      return chains.flatMap { isBranches($0) ? [follow($0)] : [open("chain"), follow($0), close] }
     }
-    let branches = chains.enumerated().flatMap { index, chain -> [Event] in
-      [.open("branch \(index + 1)"), .chain(chain), .close, .nextBranch]
+    let branches = chains.enumerated().flatMap { index, chain in
+      [open("branch \(index + 1)"), follow(chain), close, { $0.endBranch() }]
     }
-    return [.open(how), .fork] + branches + [.join, .close]
+    return [open(how), { $0.forks.append(($0.tails, [])) }] + branches + [
+      { $0.tails = $0.forks.removeLast().ends }, close,
+    ]
+  }
+
+  private mutating func endBranch() {
+    let last = forks.count - 1
+    forks[last].ends += tails
+    tails = forks[last].start
   }
 
   /// Returns whether a chain consists of nothing but the branches of `zip` or `race`.
