@@ -54,10 +54,9 @@ public final class ManualClock: Clock, Sendable {
   public nonisolated(nonsending) func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let waking = Once<Void>()
-    let sleep = state.mutate { $0.sleep(until: deadline) }
+    guard let sleep = state.mutate({ $0.add(waking, until: deadline) }) else { return }
     let awake: Void? = await withTaskCancellationHandler {
-      if state.mutate({ $0.add(waking, sleep) }) { return await waking.value() }
-      return Task.isCancelled ? nil : ()
+      await waking.value()
     } onCancel: {
       state.mutate { $0.remove(sleep) }
     }
@@ -176,7 +175,7 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
   package typealias Instant = ManualClock.Instant
 
   /// A sleep, ordered by deadline, then by arrival.
-  package struct Sleep: Hashable, Comparable, Sendable {
+  package struct Sleep: Comparable, Sendable {
     package let deadline: Instant
     package let arrival: UInt64
 
@@ -188,8 +187,6 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
   package private(set) var now: Instant
   private var goal: Instant
   private var arrivals: UInt64 = 0
-  /// The sleeps whose waiter is still to be added.
-  private var announced: Set<Sleep> = []
   private var sleepers: [(sleep: Sleep, waiter: Waiter)] = []
 
   package init(now: Instant = Instant()) {
@@ -201,37 +198,24 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
 
   package var nextDeadline: Instant? { sleepers.first?.sleep.deadline }
 
-  /// Announces a sleep: it can be removed before its waiter is added, and counts only from then on.
-  package mutating func sleep(until deadline: Instant) -> Sleep {
+  /// Adds a sleeper; returns nil when its deadline has passed.
+  package mutating func add(_ waiter: Waiter, until deadline: Instant) -> Sleep? {
+    guard deadline > now else { return nil }
     arrivals += 1
     let sleep = Sleep(deadline: deadline, arrival: arrivals)
-    announced.insert(sleep)
-    return sleep
-  }
-
-  /// Adds the waiter of an announced sleep; returns false when the sleep has been removed or its deadline has passed.
-  package mutating func add(_ waiter: Waiter, _ sleep: Sleep) -> Bool {
-    guard announced.remove(sleep) != nil, sleep.deadline > now else { return false }
     sleepers.insert((sleep, waiter), at: position(of: sleep))
-    return true
+    return sleep
   }
 
   /// Removes a sleep, unless its waiter has woken.
   package mutating func remove(_ sleep: Sleep) {
-    announced.remove(sleep)
     let position = position(of: sleep)
     guard position < sleepers.count, sleepers[position].sleep == sleep else { return }
     sleepers.remove(at: position)
   }
 
-  private func position(of sleep: Sleep) -> Int {
-    var range = 0..<sleepers.count
-    while !range.isEmpty {
-      let middle = (range.lowerBound + range.upperBound) / 2
-      range = sleepers[middle].sleep < sleep ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
-    }
-    return range.lowerBound
-  }
+  /// The position of a sleep, or the one that it would have.
+  private func position(of sleep: Sleep) -> Int { sleepers.firstIndex { $0.sleep >= sleep } ?? sleepers.count }
 
   /// Moves the target by a duration; concurrent advances add up.
   package mutating func aim(by duration: Duration) {

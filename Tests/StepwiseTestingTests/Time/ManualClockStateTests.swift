@@ -4,14 +4,6 @@
 import StepwiseTesting
 import Testing
 
-extension ManualClockState {
-  /// Announces a sleep and adds its waiter; returns nil when its deadline has passed.
-  fileprivate mutating func add(_ waiter: Waiter, until deadline: Instant) -> Sleep? {
-    let sleep = sleep(until: deadline)
-    return add(waiter, sleep) ? sleep : nil
-  }
-}
-
 @Suite(.timeLimit(.minutes(5)))
 struct ManualClockStateTests {
   typealias State = ManualClockState<String>
@@ -93,36 +85,6 @@ struct ManualClockStateTests {
     state.aim(by: .seconds(2))
     #expect(move(&state) == ["a@3"])
     #expect(state.now == at(4))
-  }
-
-  private enum Event: CaseIterable {
-    case add, advance, remove
-  }
-
-  /// The orders in which a sleep's waiter is added, its deadline passes and it is removed.
-  @Test func `A sleep counts from its waiter to its end in every order of events`() {
-    for first in Event.allCases {
-      for second in Event.allCases where second != first {
-        for third in Event.allCases where third != first && third != second {
-          var state = State()
-          let sleep = state.sleep(until: at(1))
-          var past: [Event] = []
-          for event in [first, second, third] {
-            switch event {
-            case .add:
-              #expect(state.add("a", sleep) == past.isEmpty, "after \(past)")
-            case .advance:
-              state.aim(by: .seconds(1))
-              #expect(move(&state) == (past == [.add] ? ["a@1"] : []), "after \(past)")
-            case .remove:
-              state.remove(sleep)
-            }
-            past.append(event)
-            #expect(state.sleeperCount == (past == [.add] ? 1 : 0), "after \(past)")
-          }
-        }
-      }
-    }
   }
 
   @Test(arguments: 0..<200 as Range<UInt64>)
