@@ -195,7 +195,6 @@ package struct FlowPath<Step: Hashable, Answer> {
   private typealias Place = [(step: Step, mark: Int)]
 
   private var places: [Place]
-  private var positions: [Step: Int] = [:]
   /// The answers between the steps on the path.
   private var between: [Answer] = []
   /// Every answer, if all are stored.
@@ -204,7 +203,6 @@ package struct FlowPath<Step: Hashable, Answer> {
   init(first: Step, keepsAll: Bool = false) {
     all = keepsAll ? [] : nil
     places = [[(first, 0)]]
-    positions[first] = 0
   }
 
   /// The steps, the first one first.
@@ -215,14 +213,15 @@ package struct FlowPath<Step: Hashable, Answer> {
   /// The current step; nil once the flow has gone back from the first one.
   package var top: Step? { places.last?.last?.step }
 
-  func contains(_ step: Step) -> Bool { positions[step] != nil }
+  func contains(_ step: Step) -> Bool { position(of: step) != nil }
+
+  private func position(of step: Step) -> Int? { places.firstIndex { $0.last?.step == step } }
 
   /// Continues to a step, or returns to it when it is on the path; returns the steps that left it, newest first.
   mutating func next(_ step: Step, by answer: Answer) -> [Step] {
     all?.append(answer)
-    if let position = positions[step] { return cut(to: position) }
+    if let position = position(of: step) { return cut(to: position) }
     between.append(answer)
-    positions[step] = places.count
     places.append([(step, between.count)])
     return []
   }
@@ -235,7 +234,7 @@ package struct FlowPath<Step: Hashable, Answer> {
 
   /// Replaces the newest step, or returns to the given step when it is on the path; returns what left it.
   mutating func replace(with step: Step, by answer: Answer) -> [Step] {
-    guard positions[step] == nil, var place = places.popLast(), let old = place.last?.step else {
+    guard !contains(step), var place = places.popLast(), let old = place.last?.step else {
       return next(step, by: answer)
     }
     all?.append(answer)
@@ -247,8 +246,6 @@ package struct FlowPath<Step: Hashable, Answer> {
       between.append(answer)
       place.append((step, between.count))
     }
-    positions[old] = nil
-    positions[step] = places.count
     places.append(place)
     return [old]
   }
@@ -263,7 +260,6 @@ package struct FlowPath<Step: Hashable, Answer> {
 
   private mutating func cut(to position: Int) -> [Step] {
     let left = places[(position + 1)...].reversed().compactMap(\.last?.step)
-    for step in left { positions[step] = nil }
     places.removeSubrange((position + 1)...)
     between.removeSubrange((places.last?.last?.mark ?? 0)...)
     return left
