@@ -5,19 +5,18 @@ import Stepwise
 
 extension RunTrace {
   init(of readings: [RunReading], droppedRunCount: Int) {
-    let builders = readings.map(TraceBuilder.init)
-    var owners: [UInt64: TraceBuilder.Node] = [:]
-    for builder in builders { owners.merge(builder.runs) { first, _ in first } }
-    var roots: [TraceBuilder.Node] = []
-    for builder in builders {
-      guard let id = builder.run.parentID, let owner = owners[id], owner !== builder.root else {
-        roots.append(builder.root)
+    var owners: [UInt64: TraceNode] = [:]
+    let all = readings.map { TraceNode.tree(of: $0, &owners) }
+    var roots: [TraceNode] = []
+    for root in all {
+      guard let id = root.run.parentID, let owner = owners[id], owner !== root else {
+        roots.append(root)
         continue
       }
       // The step of the outer run that was running, or a handler of that run.
-      let start = builder.root.start
+      let start = root.start
       let step = owner.holder.children.last { $0.isStep && $0.start <= start && start <= $0.end ?? start }
-      (step ?? owner.holder).children.append(builder.root)
+      (step ?? owner.holder).children.append(root)
     }
     let now = readings.map(\.now).max() ?? .zero
     let origin = roots.map(\.start).min() ?? .zero
@@ -52,7 +51,7 @@ extension RunTrace.Span {
     (role, notes, order) = (nil, [], 0)
   }
 
-  fileprivate init(_ node: TraceBuilder.Node, since origin: Duration, until now: Duration) {
+  fileprivate init(_ node: TraceNode, since origin: Duration, until now: Duration) {
     let (run, entry) = (node.run, node.entry)
     switch entry?.kind {
     case .step(let index, let inner): (name, role) = (inner ?? run.step(index).description, nil)
@@ -75,69 +74,57 @@ extension RunTrace.Span {
   }
 }
 
-/// Builds the spans of a run from the entries of its record.
-private struct TraceBuilder {
-  /// A span that may not have ended.
-  final class Node {
-    let run: RunReading
-    /// Nil for a run whose own entry was dropped.
-    let entry: RunRecord.Entry?
-    /// When the run had ended; what has not ended then was abandoned.
-    let runEnd: Duration?
-    var depth = 0
-    /// The innermost span around it that may have children, if it is nested too deeply to have any.
-    unowned var shallower: Node?
-    /// Where its steps and runs are shown.
-    var holder: Node { shallower ?? self }
-    var notes: [RunTrace.Note] = []
-    var children: [Node] = []
-
-    init(_ run: RunReading, _ entry: RunRecord.Entry?, runEnd: Duration?) {
-      self.run = run
-      self.entry = entry
-      self.runEnd = runEnd
-    }
-
-    var isRoot: Bool { depth == 0 }
-    var isStep: Bool { if case .step = entry?.kind { true } else { false } }
-    var start: Duration { isRoot ? run.start : entry?.begun ?? run.start }
-    var end: Duration? { entry?.ended ?? runEnd }
-  }
-
+/// A span that may not have ended.
+private final class TraceNode {
   /// What is nested more deeply is shown as siblings, because a tree of thousands of levels exhausts the stack, and its
   /// text grows with the square of the depth.
   private static let maxDepth = 32
 
   let run: RunReading
-  let root: Node
-  private(set) var runs: [UInt64: Node] = [:]
-  private var nodes: [Int: Node] = [:]
+  /// Nil for a run whose own entry was dropped.
+  let entry: RunRecord.Entry?
+  /// When the run had ended; what has not ended then was abandoned.
+  let runEnd: Duration?
+  private let depth: Int
+  /// The innermost span around it that may have children, if it is nested too deeply to have any.
+  private unowned let shallower: TraceNode?
+  /// Where its steps and runs are shown.
+  var holder: TraceNode { shallower ?? self }
+  var notes: [RunTrace.Note] = []
+  var children: [TraceNode] = []
 
-  init(_ run: RunReading) {
+  private init(_ run: RunReading, _ entry: RunRecord.Entry?, runEnd: Duration?, in parent: TraceNode? = nil) {
     self.run = run
+    self.entry = entry
+    self.runEnd = runEnd
+    depth = parent.map { $0.depth + 1 } ?? 0
+    shallower = depth < Self.maxDepth ? nil : parent?.holder
+    parent?.holder.children.append(self)
+  }
+
+  /// Returns the tree of a run, and adds the runs in it to those known by their numbers.
+  static func tree(of run: RunReading, _ runs: inout [UInt64: TraceNode]) -> TraceNode {
     let first = run.entries.first.flatMap { $0.number == 0 ? $0 : nil }
-    root = Node(run, first, runEnd: first?.ended)
-    for entry in run.entries { add(entry) }
-  }
-
-  private mutating func add(_ entry: RunRecord.Entry) {
-    // The span that contains the entry; the whole run, where that was dropped.
-    let parent = nodes[entry.parent] ?? root
-    if let note = entry.note {
-      parent.notes.append(RunTrace.Note(time: entry.begun, text: note, order: entry.number))
-      return
+    let root = TraceNode(run, first, runEnd: first?.ended)
+    var nodes: [Int: TraceNode] = [:]
+    for entry in run.entries {
+      // The span that contains the entry; the whole run, where that was dropped.
+      let parent = nodes[entry.parent] ?? root
+      if let note = entry.note {
+        parent.notes.append(RunTrace.Note(time: entry.begun, text: note, order: entry.number))
+        continue
+      }
+      let node = entry.number == 0 ? root : TraceNode(run, entry, runEnd: root.runEnd, in: parent)
+      if case .run(_, _, _, let id?) = entry.kind { runs[id] = runs[id] ?? node }
+      nodes[entry.number] = node
     }
-    let node = entry.number == 0 ? root : Node(run, entry, runEnd: root.runEnd)
-    if node !== root { add(node, to: parent) }
-    if case .run(_, _, _, let id?) = entry.kind { runs[id] = node }
-    nodes[entry.number] = node
+    return root
   }
 
-  private func add(_ node: Node, to parent: Node) {
-    node.depth = parent.depth + 1
-    if node.depth >= Self.maxDepth { node.shallower = parent.holder }
-    parent.holder.children.append(node)
-  }
+  var isRoot: Bool { depth == 0 }
+  var isStep: Bool { if case .step = entry?.kind { true } else { false } }
+  var start: Duration { isRoot ? run.start : entry?.begun ?? run.start }
+  var end: Duration? { entry?.ended ?? runEnd }
 }
 
 extension RunRecord.Entry {
