@@ -60,15 +60,13 @@ package final class LoopbackServer: Sendable {
   package var address: String { "http://127.0.0.1:\(port)" }
 
   /// The number of complete requests so far.
-  package var requestCount: Int { core.requestCount }
+  package var requestCount: Int { core.state.withLock { $0.requestCounts.values.reduce(0, +) } }
 
   /// The number of complete requests so far for one path.
-  package func requestCount(for path: String) -> Int {
-    core.requestCount(for: path)
-  }
+  package func requestCount(for path: String) -> Int { core.state.withLock { $0.requestCounts[path] ?? 0 } }
 
   /// The number of connections that are open now.
-  package var connectionCount: Int { core.connectionCount }
+  package var connectionCount: Int { core.state.withLock { $0.connections.count } }
 
   /// Makes this process connect to the server directly, even if the environment configures a proxy.
   ///
@@ -93,7 +91,7 @@ extension LoopbackServer {
   ///
   /// They retain it instead of the server.
   final class Core: Sendable {
-    private struct State {
+    fileprivate struct State {
       /// Nil once the server is stopped.
       var listener: Socket?
       var connections: Set<Socket> = []
@@ -103,29 +101,13 @@ extension LoopbackServer {
     let handler: Handler
     let stopSignal: StopSignal
     let maximumBodySize: Int
-    private let state: Lock<State>
+    fileprivate let state: Lock<State>
 
     init(_ listener: Socket, _ stopSignal: StopSignal, maximumBodySize: Int, _ handler: @escaping Handler) {
       self.handler = handler
       self.stopSignal = stopSignal
       self.maximumBodySize = maximumBodySize
       state = Lock(State(listener: listener))
-    }
-
-    var requestCount: Int {
-      state.withLock { state in state.requestCounts.values.reduce(0, +) }
-    }
-
-    func requestCount(for path: String) -> Int {
-      state.withLock { state in state.requestCounts[path] ?? 0 }
-    }
-
-    var connectionCount: Int {
-      state.withLock { state in state.connections.count }
-    }
-
-    func countRequest(for path: String) {
-      state.withLock { state in state.requestCounts[path, default: 0] += 1 }
     }
 
     /// Accepts connections until the server is stopped.
@@ -147,11 +129,12 @@ extension LoopbackServer {
       }
     }
 
-    private func serve(_ connection: Socket) {
-      Connection(socket: connection, core: self).serve()
+    private func serve(_ socket: Socket) {
+      var connection = Connection(socket: socket, core: self)
+      connection.serve()
       state.withLock { state in
-        state.connections.remove(connection)
-        connection.close()
+        state.connections.remove(socket)
+        socket.close()
       }
     }
 
@@ -175,14 +158,15 @@ extension LoopbackServer {
   struct Connection {
     let socket: Socket
     let core: Core
+    /// The bytes that were received and not yet used.
+    var buffer: [UInt8] = []
 
     /// Serves until the client closes, the server stops, or a reply ends the connection.
-    func serve() {
-      var reader = RequestReader(socket: socket, maximumBodySize: core.maximumBodySize)
+    mutating func serve() {
       while true {
-        do throws(RequestReader.Failure) {
-          guard let request = try reader.next() else { return }
-          core.countRequest(for: request.path)
+        do throws(Failure) {
+          guard let request = try next() else { return }
+          core.state.withLock { $0.requestCounts[request.path, default: 0] += 1 }
           let reply = core.handler(request)
           guard send(reply, to: request), request.keepsConnection else { return }
         } catch {

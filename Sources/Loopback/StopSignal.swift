@@ -40,7 +40,9 @@ final class StopSignal: Sendable {
     while true {
       let left = end - ContinuousClock.now
       guard left > .zero else { return true }
-      switch wait(watching: watched, milliseconds: Self.milliseconds(left)) {
+      // At least one millisecond, as far as `poll` can count.
+      let milliseconds = Int32(max(1, min(left / .milliseconds(1), 2e9)))
+      switch wait(watching: watched, milliseconds: milliseconds) {
       case .signal:
         return false
       case .socket:
@@ -70,12 +72,5 @@ final class StopSignal: Sendable {
       if count > 0 { return .socket }
       if count == 0 || milliseconds >= 0 { return .time }
     }
-  }
-
-  /// The time in whole milliseconds, at least one, as far as `poll` can count.
-  private static func milliseconds(_ duration: Duration) -> Int32 {
-    let (seconds, attoseconds) = duration.components
-    guard seconds < Int64(Int32.max) / 1000 - 1 else { return Int32.max }
-    return Int32(max(1, seconds * 1000 + attoseconds / 1_000_000_000_000_000))
   }
 }
