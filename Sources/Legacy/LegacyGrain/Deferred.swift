@@ -64,13 +64,6 @@ public enum Deferred<Result> {
       request { useResult in resolution.resolve(useResult) }
     }
   }
-
-  /// Does the work and waits for its result.
-  func value() async throws -> Sent<Result> {
-    try await withResolver { (resolver: Resolver<Sent<Result>>) in
-      pass { useResult in resolver.resolve { Sent(try useResult()) } }
-    }
-  }
 }
 
 @available(*, unavailable)
@@ -113,7 +106,7 @@ extension Deferred {
   public func ignoringResult() -> Deferred<Void> { map { _ in } }
 
   /// Returns the same work with its handler called by a performer.
-  func handled(by performer: Performer) -> Deferred {
+  package func handled(by performer: Performer) -> Deferred {
     let this = Sent(self)
     return .future { resolve in
       this.value.pass { useResult in

@@ -51,7 +51,7 @@ public enum Deferred<Result> {
     }
   }
 
-  private init(_ second: LegacyGrain.Deferred<Result>) {
+  init(_ second: LegacyGrain.Deferred<Result>) {
     switch second {
     case .unit(let useResult): self = .unit(useResult)
     case .future(let request): self = .future(request)
