@@ -12,8 +12,14 @@ extension Scene {
   ]
 }
 
-/// What the command line asks for.
+/// The program: runs the scene that the command line names.
+@main
 enum Command {
+  static func main() async {
+    LoopbackServer.bypassProxy()
+    await runProgram { await execute($0) }
+  }
+
   /// Does what the arguments ask for and gives the program's exit code; trouble becomes one line on standard error.
   static func execute(
     _ arguments: [String],
@@ -52,14 +58,5 @@ enum Command {
       return "  \(scene.usage)\(space)\(scene.summary)\n" + scene.details.map { "      \($0)\n" }.joined()
     }
     return "Stepwise, shown by a program that runs.\n\n" + lines.joined()
-  }
-}
-
-/// The program: runs the scene that the command line names.
-@main
-struct TourProgram {
-  static func main() async {
-    LoopbackServer.bypassProxy()
-    await runProgram { await Command.execute($0) }
   }
 }

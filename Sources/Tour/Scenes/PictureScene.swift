@@ -60,16 +60,13 @@ extension Scene {
 ///
 /// Chelsea the cat, photographed by Stéfan van der Walt, CC0, from scikit-image's sample data, cropped.
 enum SamplePicture {
-  /// An error thrown when the picture is missing.
-  struct NotFound: Error, CustomStringConvertible {
-    let description = "the sample picture (stepwise_Tour.resources/cat.bmp) is missing; use 'swift run Tour'"
-  }
-
   /// The bytes of the file.
   ///
-  /// - Throws: `NotFound` when it is not among the resources.
+  /// - Throws: `CommandError` when it is not among the resources.
   static func load() throws -> [UInt8] {
-    guard let file = Bundle.module.url(forResource: "cat", withExtension: "bmp") else { throw NotFound() }
+    guard let file = Bundle.module.url(forResource: "cat", withExtension: "bmp") else {
+      throw CommandError("the sample picture (stepwise_Tour.resources/cat.bmp) is missing; use 'swift run Tour'")
+    }
     return [UInt8](try Data(contentsOf: file))
   }
 }

@@ -164,8 +164,8 @@ final class TerminalScreen {
 /// Shows a flow's screens in a terminal, one below the other, and passes them the typed lines.
 @MainActor
 final class TerminalNavigator: FlowNavigator {
-  private var stack: [TerminalScreen] = []
-  private var presented: [TerminalScreen] = []
+  /// The pushed and the presented screens, the visible one last.
+  private var screens: [TerminalScreen] = []
   /// The typed lines that no screen has received yet.
   private var lines: [String] = []
   /// Whether the lines come from a script, so that they are echoed.
@@ -176,32 +176,21 @@ final class TerminalNavigator: FlowNavigator {
     lines = script ?? []
   }
 
-  private var visible: TerminalScreen? { presented.last ?? stack.last }
-
   func push(_ screen: TerminalScreen) {
-    stack.append(screen)
+    screens.append(screen)
     show()
   }
 
   func replace(_ screen: TerminalScreen?, with newScreen: TerminalScreen) {
-    let old = screen ?? stack.last
-    guard let index = stack.firstIndex(where: { $0 === old }) else { return push(newScreen) }
-    stack[index] = newScreen
+    let old = screen ?? screens.last
+    guard let index = screens.firstIndex(where: { $0 === old }) else { return push(newScreen) }
+    screens[index] = newScreen
     show()
   }
 
-  func pop(_ screen: TerminalScreen) {
-    stack.removeAll { $0 === screen }
-  }
-
-  func present(_ screen: TerminalScreen) {
-    presented.append(screen)
-    show()
-  }
-
-  func dismiss(_ screen: TerminalScreen) {
-    presented.removeAll { $0 === screen }
-  }
+  func pop(_ screen: TerminalScreen) { screens.removeAll { $0 === screen } }
+  func present(_ screen: TerminalScreen) { push(screen) }
+  func dismiss(_ screen: TerminalScreen) { pop(screen) }
 
   /// Passes a line to the visible screen as soon as it waits for one.
   func type(_ line: String) {
@@ -210,7 +199,7 @@ final class TerminalNavigator: FlowNavigator {
   }
 
   private func handOver() {
-    while let visible, visible.isAsking(), !lines.isEmpty {
+    while let visible = screens.last, visible.isAsking(), !lines.isEmpty {
       let line = lines.removeFirst()
       if isScripted { Console.writeLine("> \(line)") }
       if !visible.type(line) { Console.writeLine("  (type \(visible.hint) or back)") }
@@ -218,7 +207,7 @@ final class TerminalNavigator: FlowNavigator {
   }
 
   private func show() {
-    guard let visible else { return }
+    guard let visible = screens.last else { return }
     Console.writeLine("\(visible.title): \(visible.text)")
     if !isScripted { Console.writeLine("  type \(visible.hint) or back") }
     // Not immediately, because the flow is still presenting the screen.
