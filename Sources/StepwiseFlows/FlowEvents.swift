@@ -54,12 +54,10 @@ struct FlowEvents: AsyncSequence, Sendable {
     case ended
   }
 
-  struct State {
-    fileprivate(set) var latest: [Key: (event: FlowEvent, number: Int)] = [:]
-    fileprivate var count = 0
-  }
+  /// In the order of the events.
+  typealias Latest = [(key: Key, event: FlowEvent)]
 
-  private let broadcast = Broadcast<State, Key>(State())
+  private let broadcast = Broadcast<Latest, Key>([])
 
   func record(_ event: FlowEvent) {
     let key: Key =
@@ -69,28 +67,27 @@ struct FlowEvents: AsyncSequence, Sendable {
       case .answered(let step), .unanswered(let step, _): .over(step)
       case .ended: .ended
       }
+    let replaced = if case .presented(let step) = key { [key, .over(step)] } else { [key] }
     // Returns what the event replaces, to release it outside the lock.
-    _ = broadcast.update { content -> [FlowEvent?] in
-      content.state.count += 1
-      let replaced = content.state.latest.updateValue((event, content.state.count), forKey: key)?.event
-      var ending: FlowEvent?
-      if case .presented(let step) = event { ending = content.state.latest.removeValue(forKey: .over(step))?.event }
+    _ = broadcast.update { content -> [FlowEvent] in
+      let old = content.state.filter { replaced.contains($0.key) }.map(\.event)
+      content.state.removeAll { replaced.contains($0.key) }
+      content.state.append((key, event))
       content.publish(key)
       if key == .ended { content.finish() }
-      return [replaced, ending]
+      return old
     }
   }
 
   func makeAsyncIterator() -> Iterator {
-    // First the latest events, in their order.
-    Iterator(subscription: broadcast.subscribe { $0.latest.sorted { $0.value.number < $1.value.number }.map(\.key) })
+    Iterator(subscription: broadcast.subscribe { $0.map(\.key) })
   }
 
   struct Iterator: AsyncIteratorProtocol {
-    fileprivate let subscription: Broadcast<State, Key>.Subscription
+    fileprivate let subscription: Broadcast<Latest, Key>.Subscription
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> FlowEvent? {
-      await subscription.next { $0.latest[$1]?.event }
+      await subscription.next { latest, key in latest.first { $0.key == key }?.event }
     }
   }
 }
