@@ -50,15 +50,7 @@ private enum Execution<Stage: StageProtocol>: LegacyGrain.Progression {
 
   func next() -> LegacyGrain.Deferred<Execution> {
     guard case .start(let stage, let environment) = self else { return LegacyGrain.Deferred { .completed } }
-    let this = Sent((stage: stage, environment: environment))
-    return .future { resolve in
-      this.value.stage.run(in: this.value.environment, completionService: nil) { useResult in
-        resolve {
-          _ = try useResult()
-          return .completed
-        }
-      }
-    }
+    return stage.taskExecuting(environment).second.map { _ in .completed }
   }
 
   var result: Bool? { if case .completed = self { true } else { nil } }
