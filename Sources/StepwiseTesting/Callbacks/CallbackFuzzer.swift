@@ -47,11 +47,11 @@ public final class CallbackFuzzer: Sendable {
 
   /// A request that was started.
   public struct Request: Sendable {
-    fileprivate let onCancel: @Sendable () -> Void
+    fileprivate let api: CallbackFuzzer
 
     /// Cancels the request, as a callback API would.
     public func cancel() {
-      onCancel()
+      if api.behaviour == .afterCancel { api.retained.withLock { $0.take() }?(1, nil) }
     }
   }
 
@@ -88,9 +88,7 @@ public final class CallbackFuzzer: Sendable {
     case .afterCancel, .never: _ = retained.withLock { exchange(&$0, with: completion) }
     case .released: break
     }
-    return Request { [self] in
-      if behaviour == .afterCancel { retained.withLock { $0.take() }?(1, nil) }
-    }
+    return Request(api: self)
   }
 
   /// Calls with a value, or with an error instead of nil, after each delay.

@@ -117,18 +117,11 @@ private final class CrashingStore: ForwardingStore {
   private let isLate: Bool
   private let state: Lock<State>
 
-  init(at last: Int = .max, isLate: Bool = false) {
-    base = MemoryCheckpointStore()
+  init(at last: Int = .max, isLate: Bool = false, after crashed: CrashingStore? = nil) {
+    base = crashed?.base ?? MemoryCheckpointStore()
     self.last = last
     self.isLate = isLate
-    state = Lock(State())
-  }
-
-  init(after store: CrashingStore) {
-    base = store.base
-    last = .max
-    isLate = false
-    state = Lock(State(values: store.values))
+    state = Lock(State(values: crashed?.values ?? [:]))
   }
 
   var writes: Int { state.withLock { $0.writes } }

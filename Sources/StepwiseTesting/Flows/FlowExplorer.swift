@@ -261,7 +261,6 @@ final class FlowWalker {
   private let isAnswered: (AnyFlowStep) -> Bool
   /// The steps whose content the walk has changed, with their original contents.
   private var originals: [(step: AnyFlowStep, content: FlowContent?, text: String)] = []
-  private var noted: Set<AnyFlowStep> = []
 
   init<Output>(_ flow: Flow<Output>, isAnswered: @escaping (AnyFlowStep) -> Bool) {
     definition = flow.definition
@@ -280,7 +279,7 @@ final class FlowWalker {
 
   private func walk(from start: FlowWalk, _ go: (inout FlowWalk) throws -> Void) -> FlowWalk {
     AnyFlowStep.willSetContent = { step in
-      guard self.noted.insert(step).inserted else { return }
+      guard !self.originals.contains(where: { $0.step === step }) else { return }
       self.originals.append((step, step.savedContent, step.contentText))
     }
     defer { AnyFlowStep.willSetContent = nil }

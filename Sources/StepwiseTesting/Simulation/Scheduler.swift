@@ -192,11 +192,7 @@ struct Schedule: Sendable, Hashable {
   }
 
   /// In the order of the decisions.
-  var choices: [Choice]
-
-  init(_ choices: [Choice] = []) {
-    self.choices = choices
-  }
+  var choices: [Choice] = []
 }
 
 extension Schedule: CustomStringConvertible {
@@ -215,7 +211,7 @@ extension Schedule: CustomStringConvertible {
       else { throw .invalidSchedule(text) }
       choices.append(Choice(decision: decision, index: index))
     }
-    self.init(choices)
+    self.init(choices: choices)
   }
 }
 

@@ -78,7 +78,7 @@ extension Simulator {
     at caller: SimulationCaller
   ) async throws -> SimulationRun<Value> {
     guard case .success(let value) = attempt.result else {
-      throw await failure(of: attempt, seed: seed, scheduling, at: caller, maxReplays: seed == nil ? 0 : 2_000)
+      throw await failure(of: attempt, seed: seed, scheduling, at: caller)
     }
     return SimulationRun(
       value: value,

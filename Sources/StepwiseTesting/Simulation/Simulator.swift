@@ -91,13 +91,12 @@ struct SimulationCaller: Sendable {
 }
 
 extension Simulator {
-  /// The report of an attempt that failed, after its schedule was shortened.
+  /// The report of an attempt that failed, after its schedule was shortened if a seed chose it.
   func failure(
     of attempt: Attempt,
     seed: UInt64?,
     _ scheduling: Scheduling,
-    at caller: SimulationCaller,
-    maxReplays: Int = 2_000
+    at caller: SimulationCaller
   ) async -> SimulationFailure {
     func fails(_ schedule: Schedule) async -> Attempt? {
       let again = await self.attempt(.replay(schedule))
@@ -110,8 +109,9 @@ extension Simulator {
     let isReproducible = await fails(attempt.schedule) != nil
     if isReproducible {
       let isSlow = comesBack && attempt.error as? SimulationError == .stalled
-      var shrinker = ScheduleShrinker(budget: min(maxReplays, isSlow ? Self.maxSlowReplays : .max))
-      let shortest = await shrinker.shrink(attempt.schedule) { await fails($0) != nil }
+      let budget = isSlow ? Self.maxSlowReplays : 2_000
+      let shortest =
+        seed == nil ? attempt.schedule : await shortened(attempt.schedule, budget: budget) { await fails($0) != nil }
       last = await fails(shortest) ?? attempt
     }
     return SimulationFailure(
@@ -131,55 +131,44 @@ extension Simulator {
   }
 }
 
-/// Finds a short schedule that still fails, by delta debugging over its choices.
+/// Returns a short schedule that still fails, by delta debugging over the choices of one that fails.
 ///
 /// Ever smaller parts are left out, down to single choices, as in A. Zeller, R. Hildebrandt, "Simplifying and Isolating
 /// Failure-Inducing Input", IEEE Transactions on Software Engineering 28(2), 2002. Afterwards each choice that is left
 /// is moved towards the oldest job where the schedule still fails.
-struct ScheduleShrinker {
-  /// How many more schedules may be tried.
-  var budget: Int
-
-  /// Shortens a schedule that fails, as far as the budget allows.
-  ///
-  /// - Parameters:
-  ///   - schedule: A schedule that fails.
-  ///   - fails: Runs the simulation with a schedule and tells whether it failed.
-  /// - Returns: A schedule that fails.
-  mutating func shrink(_ schedule: Schedule, fails: (Schedule) async -> Bool) async -> Schedule {
-    if await test([], fails) { return Schedule() }
-    var best = schedule.choices
-    var size = best.count / 2
-    while size > 0, budget > 0 {
-      var (start, isShorter) = (0, false)
-      while start < best.count {
-        let rest = Array(best[..<start] + best[min(start + size, best.count)...])
-        if await test(rest, fails) { (best, isShorter) = (rest, true) } else { start += size }
-      }
-      if size > 1 || !isShorter { size /= 2 }
-    }
-    return await lower(Schedule(best), fails)
-  }
-
-  private mutating func lower(_ schedule: Schedule, _ fails: (Schedule) async -> Bool) async -> Schedule {
-    var best = schedule
-    for position in best.choices.indices {
-      let choice = best.choices[position]
-      for index in 0..<choice.index {
-        var candidate = best.choices
-        candidate[position] = Schedule.Choice(decision: choice.decision, index: index)
-        if await test(candidate, fails) {
-          best = Schedule(candidate)
-          break
-        }
-      }
-    }
-    return best
-  }
-
-  private mutating func test(_ choices: [Schedule.Choice], _ fails: (Schedule) async -> Bool) async -> Bool {
+///
+/// - Parameters:
+///   - schedule: A schedule that fails.
+///   - budget: How many schedules may be tried.
+///   - fails: Runs the simulation with a schedule and tells whether it failed.
+/// - Returns: A schedule that fails.
+private func shortened(_ schedule: Schedule, budget: Int, fails: (Schedule) async -> Bool) async -> Schedule {
+  var budget = budget
+  func test(_ choices: [Schedule.Choice]) async -> Bool {
     guard budget > 0 else { return false }
     budget -= 1
-    return await fails(Schedule(choices))
+    return await fails(Schedule(choices: choices))
   }
+  if await test([]) { return Schedule() }
+  var best = schedule.choices
+  var size = best.count / 2
+  while size > 0, budget > 0 {
+    var (start, isShorter) = (0, false)
+    while start < best.count {
+      let rest = Array(best[..<start] + best[min(start + size, best.count)...])
+      if await test(rest) { (best, isShorter) = (rest, true) } else { start += size }
+    }
+    if size > 1 || !isShorter { size /= 2 }
+  }
+  for (position, choice) in best.enumerated() {
+    for index in 0..<choice.index {
+      var candidate = best
+      candidate[position] = Schedule.Choice(decision: choice.decision, index: index)
+      if await test(candidate) {
+        best = candidate
+        break
+      }
+    }
+  }
+  return Schedule(choices: best)
 }
