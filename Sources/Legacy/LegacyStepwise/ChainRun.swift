@@ -12,26 +12,21 @@ internal import Stepwise
 @available(*, deprecated)
 final class ChainRun: Sendable {
   private let token: CancellationToken
-  /// Cancelled with the `Chain` that the run is a part of.
-  private let outer: Stepwise.CancellationToken?
+  /// Cancelled with the token, and with the `Chain` that the run is a part of.
+  let cancellation: Stepwise.CancellationToken
   private let completion: (@Sendable (Ended) -> Void)?
 
   init(
     _ token: CancellationToken,
-    outer: Stepwise.CancellationToken? = nil,
+    cancelledBy cancellation: Stepwise.CancellationToken? = nil,
     completion: (@Sendable (Ended) -> Void)? = nil
   ) {
     self.token = token
-    self.outer = outer
+    self.cancellation = cancellation ?? token.modern
     self.completion = completion
   }
 
-  var isCancelled: Bool { token.cancelled || outer?.isCancelled == true }
-
-  /// Calls a handler when the run is cancelled, immediately if it is already cancelled.
-  func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) -> [CancellationRegistration] {
-    [token.modern.onCancel(handler)] + (outer.map { [$0.onCancel(handler)] } ?? [])
-  }
+  var isCancelled: Bool { token.cancelled || cancellation.isCancelled }
 
   /// Enqueues a step on its queue.
   func start(_ node: Node, _ input: Sent<Any>, inheriting inherited: Node.Handlers = Node.Handlers()) {
@@ -72,7 +67,7 @@ final class ChainRun: Sendable {
   private var cancelledToken: CancellationToken {
     if token.cancelled { return token }
     let own = CancellationToken(())
-    own.cancel(reason: outer?.reason)
+    own.cancel(reason: cancellation.reason)
     return own
   }
 }

@@ -18,15 +18,17 @@ extension StepChain where StartInput: Sendable, CurrentOutput: Sendable {
     let chain = Chain<StartInput, CurrentOutput> { input in
       try await withCancellationToken { outer in
         let token = first.token
+        let registration = token.modern.onCancel { reason in outer.cancel(reason: reason) }
+        defer { registration.remove() }
         let ended = await withCheckedContinuation { continuation in
-          let run = ChainRun(token, outer: outer) { ended in continuation.resume(returning: ended) }
+          let run = ChainRun(token, cancelledBy: outer) { ended in continuation.resume(returning: ended) }
           run.start(first, Sent(input))
         }
         switch ended {
         case .resolved(let output, _): return try output.open()
         case .failed(let error): throw error
         case .cancelled:
-          if !outer.isCancelled { tokenOfChain.withLock { $0 }?.cancel(reason: token.reason) }
+          if !Task.isCancelled { tokenOfChain.withLock { $0 }?.cancel(reason: token.reason) }
           throw CancellationError()
         }
       }
@@ -44,17 +46,16 @@ extension Chain {
   @available(*, deprecated, message: "Use the Chain itself when its last old caller has moved")
   public nonisolated var legacy: StepChain<Input, Output, Input, Output> {
     let body = Sent<(Input, Handler<Output>) throws -> Void> { input, handler in
-      let run = self.start(input) { result in
+      self.start(input, cancelledBy: handler.run?.cancellation) { result in
         // Users' handlers follow, which may block.
         DispatchQueue.global().async {
           switch result {
           case .success(let output): handler.settle(.resolved(Sent(output)))
-          case .failure(is CancellationError) where handler.isRunCancelled: handler.settle(.cancelled)
+          case .failure(is CancellationError) where handler.run?.isCancelled == true: handler.settle(.cancelled)
           case .failure(let error): handler.settle(.failed(error))
           }
         }
       }
-      handler.onCancel { reason in run.cancel(reason: reason) }
     }
     return StepChain(Node(nil, nil, Location(file: #fileID, line: #line), body))
   }

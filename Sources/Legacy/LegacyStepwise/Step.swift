@@ -50,8 +50,6 @@ public final class Handler<Output>: Sendable {
     var calls = 0
     /// Nil once the step has ended: a screen that keeps the handler would otherwise retain the closures that retain it.
     var step: RunningStep?
-    /// What passes a cancellation to the step's own work, which then ends the step.
-    var registrations: [CancellationRegistration] = []
   }
 
   private let state: Lock<State>
@@ -63,7 +61,7 @@ public final class Handler<Output>: Sendable {
   }
 
   deinit {
-    guard let run = state.withLock({ $0.step })?.run else { return }
+    guard let run else { return }
     let error = ResolverError(.abandoned, file: location.file, line: location.line)
     settleOnce(run.isCancelled ? .cancelled : .failed(error))
   }
@@ -87,29 +85,16 @@ public final class Handler<Output>: Sendable {
   /// A cancellation does not end a step: what its closure works on is in use until it returns, throws or calls this.
   @discardableResult
   func settleOnce(_ ended: Ended) -> Int {
-    let (count, step, registrations) = state.withLock { state in
-      defer { (state.step, state.registrations) = (nil, []) }
+    let (count, step) = state.withLock { state in
       state.calls += 1
-      return (state.calls, state.step, state.registrations)
+      return (state.calls, state.step.take())
     }
-    for registration in registrations { registration.remove() }
     step?.end(ended)
     return count
   }
 
-  /// A Boolean value that indicates whether the run that the step belongs to was cancelled.
-  var isRunCancelled: Bool { state.withLock { $0.step }?.run.isCancelled ?? false }
-
-  /// Lets the step's own work react to a cancellation, and end the step.
-  func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) {
-    guard let run = state.withLock({ $0.step })?.run else { return }
-    let registrations = run.onCancel(handler)
-    let isObsolete = state.withLock { state in
-      if state.step != nil { state.registrations = registrations }
-      return state.step == nil
-    }
-    if isObsolete { for registration in registrations { registration.remove() } }
-  }
+  /// The run that the step belongs to, until the step has ended.
+  var run: ChainRun? { state.withLock { $0.step }?.run }
 }
 
 /// Where a handler was created, which its diagnostics name.
