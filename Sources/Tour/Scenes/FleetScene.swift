@@ -8,7 +8,7 @@ import CommandKit
     static let fleet = Scene(
       "fleet",
       "Shares 2,000 imports over PostgreSQL; needs --traits Postgres.",
-      parameters: ["[worker]", "[<journal>]"]
+      parameters: ["[worker]"]
     ) { _ in
       Console.writeError("Tour: this scene needs libpq; type: swift run --traits Postgres Tour fleet")
       return .usage
@@ -23,7 +23,7 @@ import CommandKit
     static let fleet = Scene(
       "fleet",
       "Shares 2,000 imports over PostgreSQL among processes, and kills some.",
-      parameters: ["[worker]", "[<journal>]"],
+      parameters: ["[worker]"],
       details: [
         "STEPWISE_FLEET is the connection string.",
         "While it runs, 'swift run --traits Postgres stepctl fleet watch' shows it; the scene starts the workers.",
@@ -35,14 +35,13 @@ import CommandKit
           code: .usage
         )
       }
-      switch (arguments.first, arguments.dropFirst().first) {
-      case (nil, _):
+      switch arguments.first {
+      case nil:
         return try await FleetShow().run(on: connection) ? .success : .failure
-      case ("worker", let journal?):
+      case "worker":
         let fleet = FleetShow.fleet(connection)
         fleet.register(FleetImport.self, retry: FleetShow.retry)
-        FleetImport.journal = journal
-        try await fleet.work { if case .leaseLost = $0 { FleetImport.note(FleetImport.lostLease) } }
+        try await fleet.work { if case .leaseLost = $0 { Console.writeLine(FleetImport.lostLease) } }
         return .success
       default:
         throw CommandError(
@@ -88,9 +87,12 @@ import CommandKit
       Console.writeLine(
         "Jobs \(prefix)-0 to \(prefix)-\(jobCount - 1); elsewhere: stepctl fleet show \(prefix)-0 --schema stepwise_tour"
       )
+      // What the workers write: each stage that ran, and each lease that was lost.
       let path = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-\(prefix).journal").path
+      _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
       defer { try? FileManager.default.removeItem(atPath: path) }
-      var workers = try (0..<4).map { _ in try launch(connectionString, path) }
+      let journal = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      var workers = try (0..<4).map { _ in try launch(connectionString, journal) }
       defer { for worker in workers { worker.terminate() } }
       var (killed, tenths) = (0, -1)
       while true {
@@ -105,22 +107,19 @@ import CommandKit
           let index = Int.random(in: workers.indices)
           kill(workers[index].processIdentifier, SIGKILL)
           workers[index].waitUntilExit()
-          workers[index] = try launch(connectionString, path)
+          workers[index] = try launch(connectionString, journal)
           killed += 1
         }
         try await Task.sleep(for: .milliseconds(50))
       }
       for worker in workers { worker.terminate() }
       for worker in workers { worker.waitUntilExit() }
-      // Each stage that ran, and each lease that was lost, without the process.
-      let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
-        line.split(separator: " ").dropLast().joined(separator: " ")
-      }
+      let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
       return try await check(fleet, ids, lines, killed)
     }
 
     /// Compares each result with that of an undisturbed run, and counts the stages that ran twice.
-    private func check(_ fleet: Fleet, _ ids: [String], _ lines: [String], _ killed: Int) async throws -> Bool {
+    private func check(_ fleet: Fleet, _ ids: [String], _ lines: [Substring], _ killed: Int) async throws -> Bool {
       var wrong = 0
       for (number, id) in ids.enumerated() {
         let expected = try await FleetImport.read(number: number).run()
@@ -142,10 +141,11 @@ import CommandKit
       return wrong == 0 && repeated <= (killed + lost) * Self.slots
     }
 
-    private func launch(_ connectionString: String, _ journal: String) throws -> Process {
+    private func launch(_ connectionString: String, _ journal: FileHandle) throws -> Process {
       let process = Process()
+      process.standardOutput = journal
       process.executableURL = program
-      process.arguments = ["fleet", "worker", journal]
+      process.arguments = ["fleet", "worker"]
       process.environment = ProcessInfo.processInfo.environment.merging(["STEPWISE_FLEET": connectionString]) { $1 }
       try process.run()
       return process
@@ -155,20 +155,13 @@ import CommandKit
   /// An import of a text that is made up from its number: read, count the words of each part, add them up.
   enum FleetImport: Progression, Codable, Equatable {
     static let partCount = 4
-    private static let journalPath = Lock("")
-
-    /// The file in which each stage that runs leaves a line.
-    static var journal: String {
-      get { journalPath.withLock { $0 } }
-      set { journalPath.withLock { $0 = newValue } }
-    }
 
     case read(number: Int)
     case count(number: Int, part: Int, words: Int)
     case done(words: Int)
 
     func next() async throws -> FleetImport {
-      defer { if let id = FleetJob.current?.id { Self.note("\(id) \(stage)") } }
+      defer { if let id = FleetJob.current?.id { Console.writeLine("\(id) \(stage)") } }
       switch self {
       case .read(let number): return .count(number: number, part: 0, words: 0)
       case .count(let number, Self.partCount, let words): return .done(words: words + number % 3)
@@ -191,12 +184,5 @@ import CommandKit
 
     /// The line for a lease that was lost.
     static let lostLease = "lease lost"
-
-    static func note(_ text: String) {
-      let file = open(journal, O_WRONLY | O_APPEND | O_CREAT, 0o600)
-      let line = Array("\(text) \(getpid())\n".utf8)
-      _ = write(file, line, line.count)
-      close(file)
-    }
   }
 #endif
