@@ -9,8 +9,8 @@ public import Stepwise
 extension StepChain where StartInput: Sendable, CurrentOutput: Sendable {
   /// The chain as a `Chain`, for callers that have moved: with its steps and its handlers.
   ///
-  /// Cancelling either cancels the run, with the reason. When a step continues with another chain, whose output is of
-  /// another type, the run fails.
+  /// Cancelling either cancels the run, with the reason. When a step continues with another chain, whose output cannot be
+  /// cast to the type of this one's, the run fails.
   @available(*, deprecated, message: "Make it a Chain when its last old caller has moved")
   public var modern: Chain<StartInput, CurrentOutput> {
     let first = first

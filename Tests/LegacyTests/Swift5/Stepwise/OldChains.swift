@@ -32,6 +32,17 @@ enum OldChains {
     }
   }
 
+  /// Its first step continues with a chain in place of the second one.
+  static func optionalCount<Output>(
+    continuingWith chain: StepChain<Int, Output, Int, Output>
+  ) -> StepChain<String, Int, Int, Int?> {
+    toStep { (step: Step<String, Int>) in step.resolve(step.input.count, then: chain) }
+      .then { number -> Int? in number }
+  }
+
+  static func double() -> StepChain<Int, Int, Int, Int> { toStep { (number: Int) -> Int in 2 * number } }
+  static func text() -> StepChain<Int, String, Int, String> { toStep { (number: Int) -> String in "\(number)" } }
+
   static func printLength(
     of chain: StepChain<String, Int, String, Int>,
     telling seen: Recorder<String>

@@ -37,6 +37,17 @@ struct StepwiseCrossingTests {
     #expect(seen.elements == ["canceled: old"])
   }
 
+  /// As in the original, which never compared the type of what a chain ends with.
+  @available(*, deprecated)
+  @Test func `A step may continue with a chain whose output can be cast`() async throws {
+    #expect(
+      try await NewChains.run(OldChains.optionalCount(continuingWith: OldChains.double()).modern, with: "four") == 8
+    )
+    let text = OldChains.optionalCount(continuingWith: OldChains.text()).modern
+    let error = await #expect(throws: (any Error).self) { try await NewChains.run(text, with: "four") }
+    #expect(error.map { "\($0)" }?.contains("a chain whose output is String, in a chain whose output is") == true)
+  }
+
   @available(*, deprecated)
   @Test func `A new chain is a step of an old one`() async {
     OldChains.printLength(of: NewChains.characterCount(telling: seen).legacy, telling: seen).start("four")
