@@ -31,18 +31,14 @@ package final class LoopbackServer: Sendable {
     _ handler: @escaping Handler
   ) throws(SocketError) {
     let listener = try Socket.listening(on: port)
-    let port: UInt16
-    let core: Core
     do {
-      port = try listener.localPort()
+      self.port = try listener.localPort()
       core = Core(listener, try StopSignal(), maximumBodySize: maximumBodySize, handler)
     } catch {
       listener.close()
       throw error
     }
-    self.port = port
-    self.core = core
-    Thread.detachNewThread { core.acceptConnections() }
+    Thread.detachNewThread { [core] in core.acceptConnections() }
   }
 
   /// Starts a server with a handler for each path, such as `"/cat.bmp"`; any other path gets a 404.

@@ -20,6 +20,17 @@ package struct SocketError: Error, CustomStringConvertible {
 package struct Socket: Sendable, Hashable {
   package let descriptor: Int32
 
+  private init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Creates a socket; the descriptor is negative when the system provides none.
+  private init() {
+    #if canImport(Glibc)
+      descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      descriptor = Foundation.socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+  }
+
   /// A socket that listens on a port of 127.0.0.1, a free one for 0, and accepts without blocking.
   package static func listening(on port: UInt16 = 0, backlog: Int32 = 2048) throws(SocketError) -> Socket {
     let socket = try bound(to: port)
@@ -33,7 +44,7 @@ package struct Socket: Sendable, Hashable {
 
   /// Returns a socket that has a port of 127.0.0.1, a free one for 0, and refuses connections.
   package static func bound(to port: UInt16 = 0) throws(SocketError) -> Socket {
-    let socket = Socket(descriptor: systemSocket())
+    let socket = Socket()
     guard socket.descriptor >= 0 else { throw SocketError("no socket") }
     socket.configure(isBlocking: false)
     // A port that a program has just used can be used again.
@@ -48,8 +59,8 @@ package struct Socket: Sendable, Hashable {
 
   /// Returns a socket connected to a port of this machine, or nil when nothing listens there.
   package static func connected(port: UInt16) -> Socket? {
-    let socket = Socket(descriptor: systemSocket())
-    guard socket.withAddress(port: port, { systemConnect(socket.descriptor, $0, $1) }) == 0 else {
+    let socket = Socket()
+    guard socket.withAddress(port: port, { Foundation.connect(socket.descriptor, $0, $1) }) == 0 else {
       socket.close()
       return nil
     }
@@ -82,7 +93,7 @@ package struct Socket: Sendable, Hashable {
 
   /// Returns the next waiting connection, or nil when there is none.
   package func accept() -> Socket? {
-    let connection = Socket(descriptor: systemAccept(descriptor))
+    let connection = Socket(descriptor: Foundation.accept(descriptor, nil, nil))
     guard connection.descriptor >= 0 else { return nil }
     connection.configure(isBlocking: true)
     connection.set(1, for: TCP_NODELAY, level: Int32(IPPROTO_TCP))  // a chunk leaves when it is sent
@@ -106,10 +117,16 @@ package struct Socket: Sendable, Hashable {
 
   /// Sends all bytes, waiting for the client to receive them; returns whether the connection is still open.
   package func send(_ bytes: ArraySlice<UInt8>) -> Bool {
-    bytes.withUnsafeBytes { buffer in
+    #if canImport(Darwin)
+      let flags: Int32 = 0  // the socket has SO_NOSIGPIPE
+    #else
+      let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    return bytes.withUnsafeBytes { buffer in
       var rest = buffer[...]
       while !rest.isEmpty {
-        let count = systemSend(descriptor, rest)
+        let pending = UnsafeRawBufferPointer(rebasing: rest)
+        let count = Foundation.send(descriptor, pending.baseAddress, pending.count, flags)
         if count > 0 {
           rest = rest.dropFirst(count)
         } else if errno != EINTR {
@@ -144,7 +161,7 @@ package struct Socket: Sendable, Hashable {
   }
 
   package func close() {
-    systemClose(descriptor)
+    _ = Foundation.close(descriptor)
   }
 
   private func configure(isBlocking: Bool) {
@@ -158,27 +175,4 @@ package struct Socket: Sendable, Hashable {
     var value = value
     setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
-}
-
-// Inside the struct, the names of the system functions refer to its own members.
-private func systemConnect(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
-  connect(socket, address, size)
-}
-private func systemSocket() -> Int32 {
-  #if canImport(Glibc)
-    return socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  #else
-    return socket(AF_INET, SOCK_STREAM, 0)
-  #endif
-}
-private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }
-private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }
-
-private func systemSend(_ descriptor: Int32, _ bytes: Slice<UnsafeRawBufferPointer>) -> Int {
-  #if canImport(Darwin)
-    let flags: Int32 = 0  // the socket has SO_NOSIGPIPE
-  #else
-    let flags = Int32(MSG_NOSIGNAL)
-  #endif
-  return send(descriptor, UnsafeRawBufferPointer(rebasing: bytes).baseAddress, bytes.count, flags)
 }
