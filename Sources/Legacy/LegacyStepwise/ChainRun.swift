@@ -10,22 +10,14 @@ internal import Stepwise
 /// A step is enqueued on its queue before `start`, or the call that ended the step before, returns. What a step's end
 /// leads to, the handlers included, happens on the thread that ended it.
 @available(*, deprecated)
-final class ChainRun: Sendable {
-  private let token: CancellationToken
-  /// Cancelled with the token, and with the `Chain` that the run is a part of.
-  let cancellation: Stepwise.CancellationToken
-  private let completion: (@Sendable (Ended) -> Void)?
+struct ChainRun: Sendable {
+  let token: CancellationToken
+  /// Cancelled with the token, and with the `Chain` that the run is a part of; nil when it is no part of one.
+  var outer: Stepwise.CancellationToken?
+  var completion: (@Sendable (Ended) -> Void)?
 
-  init(
-    _ token: CancellationToken,
-    cancelledBy cancellation: Stepwise.CancellationToken? = nil,
-    completion: (@Sendable (Ended) -> Void)? = nil
-  ) {
-    self.token = token
-    self.cancellation = cancellation ?? token.modern
-    self.completion = completion
-  }
-
+  /// Cancelled with the run.
+  var cancellation: Stepwise.CancellationToken { outer ?? token.modern }
   var isCancelled: Bool { token.cancelled || cancellation.isCancelled }
 
   /// Enqueues a step on its queue.
@@ -40,31 +32,8 @@ final class ChainRun: Sendable {
     }
   }
 
-  /// Continues after a step, or ends the run.
-  func end(_ node: Node, _ ended: Ended, inheriting inherited: Node.Handlers) {
-    let handlers = node.handlers(inheriting: inherited)
-    switch ended {
-    case .resolved(let output, let chosen):
-      node.log.resolved(with: output.value)
-      if let next = chosen ?? node.next {
-        if isCancelled { return end(node, .cancelled, inheriting: inherited) }
-        return start(next, output, inheriting: handlers)
-      }
-      handlers.finally?.value(.Resolved(output.value))
-    case .failed(let error):
-      node.log.errored(error)
-      handlers.onError?.value(error)
-      handlers.finally?.value(.Errored(error))
-    case .cancelled:
-      let token = cancelledToken
-      handlers.finally?.value(.Canceled(token))
-      node.log.cancelled(reason: token.reason)
-    }
-    completion?(ended)
-  }
-
   /// The chain's own token, or one like it when the `Chain` around it was cancelled.
-  private var cancelledToken: CancellationToken {
+  fileprivate var cancelledToken: CancellationToken {
     if token.cancelled { return token }
     let own = CancellationToken(())
     own.cancel(reason: cancellation.reason)
@@ -79,7 +48,28 @@ struct RunningStep: Sendable {
   let node: Node
   let inherited: Node.Handlers
 
-  func end(_ ended: Ended) { run.end(node, ended, inheriting: inherited) }
+  /// Continues after a step, or ends the run.
+  func end(_ ended: Ended) {
+    let handlers = node.handlers(inheriting: inherited)
+    switch ended {
+    case .resolved(let output, let chosen):
+      node.log.resolved(with: output.value)
+      if let next = chosen ?? node.next {
+        if run.isCancelled { return end(.cancelled) }
+        return run.start(next, output, inheriting: handlers)
+      }
+      handlers.finally?.value(.Resolved(output.value))
+    case .failed(let error):
+      node.log.errored(error)
+      handlers.onError?.value(error)
+      handlers.finally?.value(.Errored(error))
+    case .cancelled:
+      let token = run.cancelledToken
+      handlers.finally?.value(.Canceled(token))
+      node.log.cancelled(reason: token.reason)
+    }
+    run.completion?(ended)
+  }
 }
 
 /// How a chain ended.
@@ -170,11 +160,7 @@ package struct DebugLog: Sendable {
     set { _ = writer.withLock { exchange(&$0, with: newValue) } }
   }
 
-  private let name: String?
-
-  init(step name: String?) {
-    self.name = name
-  }
+  let name: String?
 
   private var step: String { name.map { "[Step '\($0)']" } ?? "[Step]" }
 

@@ -21,7 +21,7 @@ extension StepChain where StartInput: Sendable, CurrentOutput: Sendable {
         let registration = token.modern.onCancel { reason in outer.cancel(reason: reason) }
         defer { registration.remove() }
         let ended = await withCheckedContinuation { continuation in
-          let run = ChainRun(token, cancelledBy: outer) { ended in continuation.resume(returning: ended) }
+          let run = ChainRun(token: token, outer: outer) { ended in continuation.resume(returning: ended) }
           run.start(first, Sent(input))
         }
         switch ended {

@@ -33,7 +33,7 @@ final class Node: Sendable {
   init(_ name: String?, _ queue: DispatchQueue?, _ work: @escaping Work) {
     self.queue = queue ?? .global()
     self.work = work
-    log = DebugLog(step: name)
+    log = DebugLog(name: name)
   }
 
   deinit {

@@ -83,7 +83,7 @@ public final class StepChain<StartInput, StartOutput, CurrentInput, CurrentOutpu
   @available(*, deprecated, message: "Use start(_:) of Chain, which returns a Run, or `try await chain.run(input)`")
   @discardableResult
   public func start(_ input: sending StartInput) -> StepChain {
-    ChainRun(first.token).start(first, Sent(input))
+    ChainRun(token: first.token).start(first, Sent(input))
     return self
   }
 

@@ -94,7 +94,7 @@ public struct SchemaLock<P: Progression & Codable>: Sendable {
       let shape = shapes[name] ?? CaseShape(isCase: isCase)
       shapes[name] = shape
       shape.samples.append(text)
-      try sample.encode(to: ShapeEncoder(shape))
+      try sample.encode(to: ShapeEncoder(shape: shape))
     }
     return shapes
   }

@@ -15,10 +15,6 @@ struct ShapeEncoder: Encoder, SingleValueEncodingContainer {
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  init(_ shape: CaseShape) {
-    self.shape = shape
-  }
-
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     if style == .dictionary { noteCollection(isFilled: false) }
     return KeyedEncodingContainer(KeyedShapes<Key>(encoder: self))
@@ -37,9 +33,7 @@ struct ShapeEncoder: Encoder, SingleValueEncodingContainer {
   func below(_ key: String) -> ShapeEncoder {
     // The keys of a dictionary are data.
     if style == .dictionary { noteCollection(isFilled: true) }
-    var encoder = ShapeEncoder(shape)
-    encoder.path = path + [style == .dictionary ? "*" : key]
-    return encoder
+    return ShapeEncoder(shape: shape, path: path + [style == .dictionary ? "*" : key])
   }
 
   func noteCollection(isFilled: Bool) {
@@ -152,10 +146,6 @@ private struct UnkeyedShapes: UnkeyedEncodingContainer {
   let encoder: ShapeEncoder
   var count = 0
   var codingPath: [any CodingKey] { [] }
-
-  init(encoder: ShapeEncoder) {
-    self.encoder = encoder
-  }
 
   private mutating func element() -> ShapeEncoder {
     count += 1
