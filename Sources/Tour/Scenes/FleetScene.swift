@@ -161,7 +161,7 @@ import CommandKit
     case done(words: Int)
 
     func next() async throws -> FleetImport {
-      defer { if let id = FleetJob.current?.id { Console.writeLine("\(id) \(stage)") } }
+      defer { if let id = FleetJob.current?.id { Console.writeLine("\(id) \(self)") } }
       switch self {
       case .read(let number): return .count(number: number, part: 0, words: 0)
       case .count(let number, Self.partCount, let words): return .done(words: words + number % 3)
@@ -173,14 +173,6 @@ import CommandKit
     }
 
     var result: Int? { if case .done(let words) = self { words } else { nil } }
-
-    private var stage: String {
-      switch self {
-      case .read: "read"
-      case .count(_, let part, _): "count \(part)"
-      case .done: "done"
-      }
-    }
 
     /// The line for a lease that was lost.
     static let lostLease = "lease lost"
