@@ -132,8 +132,7 @@ package final class SeededExecutor: TaskExecutor {
   private func runReadyJobs(_ beforeStep: () -> Void) {
     while state.withLock({ $0.hasReadyJobs }) {
       beforeStep()
-      guard let job = state.withLock({ $0.next() }) else { return }
-      job.runSynchronously(on: asUnownedTaskExecutor())
+      state.withLock { $0.next() }.runSynchronously(on: asUnownedTaskExecutor())
     }
   }
 
@@ -203,12 +202,8 @@ struct SeededExecutorState: Sendable {
     return numbers.count
   }
 
-  /// Removes the ready job that runs next.
-  mutating func next() -> UnownedJob? {
-    guard !ready.isEmpty else {
-      running = nil
-      return nil
-    }
+  /// Removes the ready job that runs next; there is at least one.
+  mutating func next() -> UnownedJob {
     let chosen = ready.remove(at: scheduler.choose(among: ready.map(\.task)))
     steps += 1
     running = chosen.task
