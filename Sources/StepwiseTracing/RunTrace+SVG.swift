@@ -101,17 +101,17 @@ private struct TimelineDrawing {
     let x = min(start, Double(Self.width - Self.margin) - length)
     let (status, fill) = (span.status.rawValue, Self.fill(span.status))
     let remarks = span.remarks(withDetail: false)
-    var words = "<tspan class=\"\(status)\" \(fill)>\(Self.escaped(remarks.joined(separator: " · ")))</tspan>"
+    var words = "<tspan class=\"\(status)\" \(fill)>\(remarks.joined(separator: " · ").escapedForMarkup)</tspan>"
     if remarks.isEmpty { words = "" }
     if span.status != .succeeded, let detail = span.detail {
-      words += "<tspan class=\"more dim\" \(Self.dim)>: \(Self.escaped(detail.cut(to: 48)))</tspan>"
+      words += "<tspan class=\"more dim\" \(Self.dim)>: \(detail.cut(to: 48).escapedForMarkup)</tspan>"
     }
     // Not a space, which some programs drop at the start of an element.
     let separator = remarks.isEmpty ? "" : "\u{A0}· "
     var lines = [
       """
       <text\(isRun ? " class=\"run\" font-weight=\"600\"" : "") x="\(indentation)" y="\(y + 20)" \(Self.ink)>\
-      \(Self.escaped(span.label.cut(to: 30)))</text>
+      \(span.label.cut(to: 30).escapedForMarkup)</text>
       """,
       """
       <text class="end" x="\(Self.width - Self.margin)" y="\(y + 20)" text-anchor="end" \(Self.ink)>\(words)\
@@ -120,11 +120,11 @@ private struct TimelineDrawing {
       """
       <rect class="\(status)\(span.isUndone ? " undone" : "")" x="\(Self.tenths(x))" y="\(barTop)" \
       width="\(Self.tenths(length))" height="\(barHeight)" rx="2" \(fill)\(span.isUndone ? " \(Self.undone)" : "")>\
-      <title>\(Self.escaped(title(span)))</title></rect>
+      <title>\(title(span).escapedForMarkup)</title></rect>
       """,
     ]
     for note in span.notes {
-      let title = Self.escaped("\(note.text) at \(note.time.brief)")
+      let title = "\(note.text) at \(note.time.brief)".escapedForMarkup
       lines.append(
         """
         <circle class="note" cx="\(Self.tenths(position(note.time)))" cy="\(barTop + barHeight / 2)" r="4.5" \
@@ -166,18 +166,18 @@ private struct TimelineDrawing {
     let tenths = Int((number * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
   }
+}
 
-  /// Escapes text for XML; what XML does not allow becomes a space or a replacement character.
-  private static func escaped(_ text: String) -> String {
-    text.onOneLine.unicodeScalars.reduce(into: "") { escaped, scalar in
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
+extension String {
+  private static let markup: [Unicode.Scalar: String] = [
+    "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;", "\u{FFFE}": "\u{FFFD}",
+    "\u{FFFF}": "\u{FFFD}",
+  ]
+
+  /// The text on one line for an element or a quoted attribute; what XML does not allow becomes a space or a replacement
+  /// character.
+  package var escapedForMarkup: String {
+    // By scalars, as a mark and the character before it are one character, which is markup to a browser.
+    onOneLine.unicodeScalars.reduce(into: "") { $0 += Self.markup[$1] ?? String($1) }
   }
 }

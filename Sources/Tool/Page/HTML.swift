@@ -24,16 +24,11 @@
       mutating func appendLiteral(_ literal: String) { text += literal }
       mutating func appendInterpolation(_ piece: HTML?) { text += piece?.text ?? "" }
       mutating func appendInterpolation(_ pieces: [HTML]) { for piece in pieces { text += piece.text } }
-      mutating func appendInterpolation(_ value: some CustomStringConvertible) { text += escaped(value.description) }
-    }
-
-    /// Escapes text for elements and quoted attributes; control characters become spaces, line breaks remain.
-    private static func escaped(_ text: String) -> String {
-      let escapes: [Unicode.Scalar: String] = ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;"]
-      let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-      // By scalars, as a mark and the character before it are one character, which is markup to a browser.
-      return lines.map { String($0).onOneLine }.joined(separator: "\n").unicodeScalars
-        .reduce(into: "") { $0 += escapes[$1] ?? String($1) }
+      /// Appends text in which line breaks remain.
+      mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+        let lines = value.description.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        text += lines.map { String($0).escapedForMarkup }.joined(separator: "\n")
+      }
     }
   }
 
