@@ -246,7 +246,7 @@ package enum FlowContent: Sendable {
       case .value(_, let copy): return try copy.map { try JSONValue($0.value) }
       case .members(let contents):
         let members = try contents.map { try $0?.json }
-        return members.contains { $0 != nil } ? JSONValue(members: members) : nil
+        return members.contains { $0 != nil } ? JSONValue(value: members.map { $0 ?? JSONValue(value: nil) }) : nil
       case .json(let json): return json
       }
     }
@@ -284,10 +284,6 @@ package struct JSONValue: Codable, Sendable {
 extension JSONValue {
   fileprivate init(_ value: any Encodable) throws {
     self = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(value))
-  }
-
-  fileprivate init(members: [JSONValue?]) {
-    self.init(value: members.map { $0 ?? JSONValue(value: nil) })
   }
 
   /// The contents of a step that presents several.

@@ -239,17 +239,14 @@ struct FlowWalk {
 
   /// Follows the transition after the current step.
   fileprivate mutating func follow(_ end: FlowEnd) {
-    self.end = end
-    while let end = self.end, var level = levels.popLast(), let step = level.path.top {
+    var end = end
+    while var level = levels.popLast(), let step = level.path.top {
       let move = level.move(after: step, end)
       level.follow(move, by: FlowLogEntry(step: step.name, end: end))
-      if case .end(let end) = move {
-        self.end = end
-      } else {
-        self.end = nil
-        levels.append(level)
-      }
+      guard case .end(let outer) = move else { return levels.append(level) }
+      end = outer
     }
+    self.end = end
   }
 }
 
