@@ -50,28 +50,15 @@ final class FlowShown {
   /// A position on a navigator's stack.
   @MainActor
   struct Place {
-    fileprivate(set) weak var screen: AnyObject?
-    private(set) weak var navigator: AnyObject?
+    weak var screen: AnyObject?
+    weak var navigator: AnyObject?
     /// Whether the screen replaced the one below, which is therefore gone.
     let isCovering: Bool
-    fileprivate var staysAtEnd: Bool
-    /// Whether no screen was shown there, because a replay has passed the step.
-    private(set) var isVacant = true
-    private var popScreen: @MainActor (AnyObject) -> Void = { _ in }
+    var staysAtEnd: Bool
+    /// Removes the screen; nil when none was shown there, because a replay has passed the step.
+    var popScreen: (@MainActor (AnyObject) -> Void)?
 
-    init(navigator: AnyObject, isCovering: Bool, staysAtEnd: Bool) {
-      self.navigator = navigator
-      self.isCovering = isCovering
-      self.staysAtEnd = staysAtEnd
-    }
-
-    mutating func fill(with screen: AnyObject, pop: @escaping @MainActor (AnyObject) -> Void) {
-      self.screen = screen
-      popScreen = pop
-      isVacant = false
-    }
-
-    fileprivate func pop() { if let screen { popScreen(screen) } }
+    fileprivate func pop() { if let screen { popScreen?(screen) } }
 
     /// The screen below that this one covers, if a step with the same navigator shows it.
     fileprivate func below(_ lower: some Sequence<FlowShown>) -> FlowShown? {

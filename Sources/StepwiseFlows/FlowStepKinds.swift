@@ -222,10 +222,11 @@ extension FlowStep {
       } else {
         context.previous?.leave(to: EmptyCollection())
         // Where the user has removed the old screen, the screen that it covered is gone, too.
-        let replacesTop = place.isCovering && old?.isVacant ?? true
+        let replacesTop = place.isCovering && old?.popScreen == nil
         if replacesTop { navigator.replace(nil, with: screen) } else { navigator.push(screen) }
       }
-      place.fill(with: screen) { screen in (screen as? Navigator.Screen).map(navigator.pop) }
+      place.screen = screen
+      place.popScreen = { screen in (screen as? Navigator.Screen).map(navigator.pop) }
       return FlowShown(in: place)
     }
   }
