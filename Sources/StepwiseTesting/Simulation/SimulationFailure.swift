@@ -177,8 +177,6 @@ public struct SimulationTrace: Sendable, Hashable {
   /// The number of earlier entries that are not in ``lines``.
   public private(set) var droppedCount = 0
 
-  init() {}
-
   mutating func append(_ line: String) {
     if lines.count == Self.capacity {
       lines.removeFirst(Self.capacity / 2)

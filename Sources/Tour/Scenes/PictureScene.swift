@@ -81,8 +81,6 @@ struct ProgressBar {
   /// The content of the terminal's line.
   private var line = ""
 
-  init() {}
-
   /// Shows the progress of a run until it completes.
   mutating func follow(_ progress: some AsyncSequence<ChainProgress, Never>) async {
     for await update in progress { show(fraction: update.fractionCompleted, label: update.step) }
