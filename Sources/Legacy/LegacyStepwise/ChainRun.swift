@@ -25,7 +25,7 @@ struct ChainRun: Sendable {
     let step = RunningStep(run: self, node: node, inherited: inherited)
     node.token = token
     if isCancelled { return step.end(.cancelled) }
-    node.log.starting(with: input.value)
+    node.log.write { "Starting \($0) with input: \(input.value)" }
     node.queue.async {
       if self.isCancelled { return step.end(.cancelled) }
       if let ended = node.work(input, step) { step.end(ended) }
@@ -53,20 +53,20 @@ struct RunningStep: Sendable {
     let handlers = node.handlers(inheriting: inherited)
     switch ended {
     case .resolved(let output, let chosen):
-      node.log.resolved(with: output.value)
+      node.log.write { "Resolved \($0) with output: \(output.value)" }
       if let next = chosen ?? node.next {
         if run.isCancelled { return end(.cancelled) }
         return run.start(next, output, inheriting: handlers)
       }
       handlers.finally?.value(.Resolved(output.value))
     case .failed(let error):
-      node.log.errored(error)
+      node.log.write { "\($0) errored: \(error)" }
       handlers.onError?.value(error)
       handlers.finally?.value(.Errored(error))
     case .cancelled:
       let token = run.cancelledToken
       handlers.finally?.value(.Canceled(token))
-      node.log.cancelled(reason: token.reason)
+      node.log.write { step in "\(step) cancelled" + (token.reason.map { " with reason: \($0)." } ?? ".") }
     }
     run.completion?(ended)
   }
@@ -162,15 +162,9 @@ package struct DebugLog: Sendable {
 
   let name: String?
 
-  private var step: String { name.map { "[Step '\($0)']" } ?? "[Step]" }
-
-  func starting(with input: Any) { write("Starting \(step) with input: \(input)") }
-  func resolved(with output: Any) { write("Resolved \(step) with output: \(output)") }
-  func errored(_ error: any Error) { write("\(step) errored: \(error)") }
-  func cancelled(reason: String?) { write("\(step) cancelled" + (reason.map { " with reason: \($0)." } ?? ".")) }
-
-  private func write(_ line: @autoclosure () -> String) {
+  /// Writes a line about the step.
+  func write(_ line: (_ step: String) -> String) {
     guard Self.isEnabled.withLock({ $0 }) else { return }
-    Self.output(line())
+    Self.output(line(name.map { "[Step '\($0)']" } ?? "[Step]"))
   }
 }
