@@ -37,13 +37,13 @@ package func runCommand(
 ) async -> ExitCode {
   do {
     return try await withTerminationSignals {
-      try await withCancellationToken { token in
-        do {
-          return try await work()
-        } catch is CancellationError where token.isCancelled {
-          write("\(program): cancelled: \(token.reason ?? "no reason given")\n", .error)
-          return .interrupted
-        }
+      do {
+        return try await work()
+      } catch is CancellationError where Task.isCancelled || Scope.current?.cancellationCause != nil {
+        // A signal may end the runs of the work before it cancels the task.
+        let reason = Scope.current?.cancellationCause?.reason ?? "no reason given"
+        write("\(program): cancelled: \(reason)\n", .error)
+        return .interrupted
       }
     }
   } catch {

@@ -3,6 +3,7 @@
 
 import CommandKit
 import Stepwise
+import StepwiseTesting
 import Testing
 
 @testable import Tour
@@ -73,5 +74,23 @@ import Testing
     #expect(Set(Scene.all.map(\.name)) == Set(names))
     #expect(Set(Scene.all.map(\.name)).count == Scene.all.count)
     #expect(Command.help().split(separator: "\n").allSatisfy { line in line.count <= 120 })
+  }
+
+  /// As when the signal reaches the run of a scene first: the task is cancelled after the token, and may not know it yet.
+  @Test func `A command is interrupted even before its task is cancelled`() async throws {
+    let token = CancellationToken()
+    let written = Recorder<String>()
+    let code = try await withCancellation(by: token) {
+      await Task {
+        await runCommand(of: "Tour") { text, _ in
+          written.record(text)
+        } _: {
+          token.cancel(reason: "SIGINT")
+          throw CancellationError()
+        }
+      }.value
+    }
+    #expect(code == .interrupted)
+    #expect(written.elements == ["Tour: cancelled: SIGINT\n"])
   }
 }
