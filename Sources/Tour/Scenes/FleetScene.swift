@@ -7,7 +7,7 @@ import CommandKit
   extension Scene {
     static let fleet = Scene(
       "fleet",
-      "Shares 2,000 imports over PostgreSQL; needs --traits Postgres.",
+      "share 2,000 imports over PostgreSQL; needs --traits Postgres",
       parameters: ["[worker]"]
     ) { _ in
       Console.writeError("Tour: this scene needs libpq; type: swift run --traits Postgres Tour fleet")
@@ -22,7 +22,7 @@ import CommandKit
   extension Scene {
     static let fleet = Scene(
       "fleet",
-      "Shares 2,000 imports over PostgreSQL among processes, and kills some.",
+      "share 2,000 imports over PostgreSQL, and kill some workers",
       parameters: ["[worker]"],
       details: [
         "STEPWISE_FLEET is the connection string.",
