@@ -28,7 +28,7 @@ public final class HTTPStub: Sendable {
   public typealias Handler = @Sendable (HTTPStubRequest) async throws -> HTTPStubResponse
 
   private struct State {
-    var routes: [HTTPStubRoute] = []
+    var routes: [(method: String, path: String, handler: Handler)] = []
     var requests: [HTTPStubRequest] = []
     /// The number of requests so far of each method and path.
     var counts: [String: Int] = [:]
@@ -67,32 +67,23 @@ public final class HTTPStub: Sendable {
   ///   - path: The decoded path, in which `*` stands for any characters, of any host.
   ///   - handler: Returns the response; called once per request, concurrently for concurrent requests.
   public func on(_ method: String, _ path: String, _ handler: @escaping Handler) {
-    let route = HTTPStubRoute(method: method, path: path, handler: handler)
-    state.withLock { $0.routes.append(route) }
+    state.withLock { $0.routes.append((method, path, handler)) }
   }
 
   /// Records a request, and returns its route and its fault.
   func record(_ request: HTTPStubRequest) throws(HTTPStubError) -> (handler: Handler, fault: HTTPStubFaults.Fault?) {
     let path = request.url.path(percentEncoded: false)
-    let (route, count) = state.withLock { state in
+    let (handler, count) = state.withLock { state in
       state.requests.append(request)
       let count = state.counts["\(request.method) \(path)", default: 0]
       state.counts["\(request.method) \(path)"] = count + 1
-      return (state.routes.last { $0.matches(request.method, path) }, count)
+      let route = state.routes.last {
+        ($0.method == "*" || $0.method == request.method) && Self.matches($0.path, path)
+      }
+      return (route?.handler, count)
     }
-    guard let route else { throw .noRoute(method: request.method, path: path) }
-    return (route.handler, faults?.fault(of: "\(request.method) \(path)", count: count))
-  }
-}
-
-/// The requests that a handler answers.
-struct HTTPStubRoute: Sendable {
-  let method: String
-  let path: String
-  let handler: HTTPStub.Handler
-
-  func matches(_ method: String, _ path: String) -> Bool {
-    (self.method == "*" || self.method == method) && Self.matches(self.path, path)
+    guard let handler else { throw .noRoute(method: request.method, path: path) }
+    return (handler, faults?.fault(of: "\(request.method) \(path)", count: count))
   }
 
   /// Returns whether a path matches a pattern, in which `*` stands for any characters.

@@ -61,7 +61,7 @@ import Testing
   ]
   )
   func `An asterisk of a path stands for any characters`(pattern: String, path: String, isMatch: Bool) {
-    #expect(HTTPStubRoute.matches(pattern, path) == isMatch)
+    #expect(HTTPStub.matches(pattern, path) == isMatch)
   }
 
   @Test func `Redirects, cookies and limits are those of any transport`() async throws {
