@@ -190,6 +190,12 @@ public struct ResolverMisuse: Sendable, CustomStringConvertible {
   /// The number of calls so far, including the first one.
   public let count: Int
 
+  package init(file: String, line: UInt, count: Int) {
+    self.file = file
+    self.line = line
+    self.count = count
+  }
+
   /// The location of the resolver and the number of calls.
   public var description: String {
     "resolver created at \(file):\(line) was called \(count) times; only the first call counts"
