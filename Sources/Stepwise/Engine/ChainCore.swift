@@ -206,7 +206,12 @@ extension ChainCore {
   @inline(never)
   private func performApart(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
     let steps = CoveredSteps(self, execution, exchange(&slot, with: ValueSlot()))
-    let task = spawn { () async throws -> Outcome<Void> in await steps.execute() }
+    let isCancelled = Task.isCancelled
+    let task = spawn { () async throws -> Outcome<Void> in
+      // Before its first step, which the caller's cancellation might not precede.
+      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+      return await steps.execute()
+    }
     do {
       let outcome = try await task.value(cancelledBy: execution.generation)
       if case .resolved = outcome { slot = steps.takeValue() }

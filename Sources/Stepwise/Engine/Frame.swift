@@ -264,7 +264,10 @@ extension Frame {
     let part = StepPart(of: execution, in: Scope.current?.steps, undos: undos, isAbandonable: true)
     let scope = Scope.current?.inside(part, step: nil)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
+    let isCancelled = Task.isCancelled
     let work = spawn {
+      // Before its first step, which the waiting task's cancellation might not precede.
+      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
       let result = await Scope.$current.withValue(scope) {
         await Result.of { try await steps.run { end.settled == nil } }
       }

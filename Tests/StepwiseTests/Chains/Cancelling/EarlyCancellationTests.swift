@@ -42,6 +42,31 @@ struct EarlyCancellationTests {
     #expect(log.elements == ["two cancelled -", "one cancelled -"])
   }
 
+  // The steps of such chains run in another task, which must not begin them before it is cancelled as well.
+  @Test func `A cancelled task begins no step in another task`() async {
+    let log = Recorder<String>()
+    let chain = Chain { (number: Int) in
+      log.record("begun")
+      return number
+    }
+    let withToken = Chain { (number: Int) in
+      log.record("begun")
+      return number
+    }
+    _ = withToken.cancellationToken
+    let minute = Duration.seconds(60)
+    for chain in [withToken, chain.abandon(after: minute), chain.timeout(minute), chain.overlap(.serial)] {
+      for _ in 0..<10_000 {
+        let task = Task {
+          withUnsafeCurrentTask { $0?.cancel() }
+          return try await chain.run(1)
+        }
+        _ = await task.result
+      }
+    }
+    #expect(log.elements.isEmpty)
+  }
+
   @Test func `A chain's token cancels a run before it begins`() async {
     for started in [false, true] {
       let log = Recorder<String>()
