@@ -65,7 +65,7 @@ final class Fork: Sendable {
     isReplayed = decider != nil
     if let decider { decision.settle(decider) }
     machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
-    mayOutlastDecision = chains.count > 1 && !isReplayed && chains.contains { $0.entrance != nil || $0.hasHandlers }
+    mayOutlastDecision = chains.count > 1 && !isReplayed
   }
 
   var decider: Int? { decision.settled }

@@ -73,4 +73,34 @@ struct DecidedForkTests {
     let isCancelled = [.handle, .chain].contains(cancel)
     #expect(log.elements == ["\(isCancelled ? "cancelled user" : "failed") \(Fault(1)) at 61.0 seconds"])
   }
+
+  @Test(arguments: [false, true])
+  func `A branch is interrupted before another that failed is undone`(isInner: Bool) async throws {
+    let log = log
+    try await simulate(seed: 1) { clock in
+      let undo: @Sendable (Int) async -> Void = { _ in try? await clock.sleep(for: .seconds(60)) }
+      let first =
+        isInner
+        ? Chain("a") { (number: Int) in
+          try await step("inner") {
+            number
+          } undo: { result in
+            await undo(result)
+          }
+        }
+        : Chain { (number: Int) in number }.then("a", undo: undo) { $0 }
+      let failing = first.then { (_: Int) async throws -> Int in
+        try await clock.sleep(for: .seconds(1))
+        throw Fault(1)
+      }
+      let waiting = Chain("b") { (_: Int) async throws -> Int in
+        defer { log.record("interrupted at \(clock.now.offset)") }
+        try await clock.sleep(for: .seconds(1_000))
+        return 2
+      }
+      await #expect(throws: Fault(1)) { try await Chain.zip(failing, waiting).run(1) }
+      log.record("ended at \(clock.now.offset)")
+    }
+    #expect(log.elements == ["interrupted at 1.0 seconds", "ended at 61.0 seconds"])
+  }
 }
