@@ -5,15 +5,19 @@
 ///
 /// Every unstructured task of this package is created here.
 ///
-/// It inherits the priority, the task-local values and the executor preference of the calling task; `Task { }` inherits
-/// only the first two. Before macOS 26.4 and its companions the runtime does not expose the preference, so it is not
-/// inherited there.
+/// It inherits the name, the priority, the task-local values and the executor preference of the calling task; `Task {
+/// }` inherits only priority and task-local values. Before macOS 26.4 and its companions the runtime does not expose
+/// the preference, so neither it nor the name is inherited there.
 package func spawn<Success: Sendable>(
   priority: TaskPriority? = nil,
   @_inheritActorContext _ operation: sending @escaping @isolated(any) () async -> Success
 ) -> Task<Success, Never> {
-  guard let executor = preferredExecutor() else { return Task(priority: priority, operation: operation) }
-  return Task(executorPreference: executor, priority: priority) { await operation() }
+  guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
+    return Task(priority: priority, operation: operation)
+  }
+  let name = Task.name
+  guard let executor = preferredExecutor() else { return Task(name: name, priority: priority, operation: operation) }
+  return Task(name: name, executorPreference: executor, priority: priority) { await operation() }
 }
 
 /// Starts a task that may throw, in the same way.
@@ -24,13 +28,17 @@ func spawn<Success: Sendable>(
   priority: TaskPriority? = nil,
   @_inheritActorContext _ operation: sending @escaping @isolated(any) () async throws -> Success
 ) -> Task<Success, any Error> {
-  guard let executor = preferredExecutor() else { return Task(priority: priority, operation: operation) }
-  return Task(executorPreference: executor, priority: priority) { try await operation() }
+  guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
+    return Task(priority: priority, operation: operation)
+  }
+  let name = Task.name
+  guard let executor = preferredExecutor() else { return Task(name: name, priority: priority, operation: operation) }
+  return Task(name: name, executorPreference: executor, priority: priority) { try await operation() }
 }
 
+@available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
 private func preferredExecutor() -> (any TaskExecutor)? {
-  guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return nil }
-  return withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
+  withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
 }
 
 /// Runs work that the cancellation of the calling task does not reach, and waits for it.

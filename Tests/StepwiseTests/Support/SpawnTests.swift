@@ -10,6 +10,17 @@ import Testing
 struct SpawnTests {
   @TaskLocal static var mark = "none"
 
+  @Test func `A spawned task has the name`() async {
+    let name = await Task(name: "caller") { await spawn { Task.name }.value }.value
+    #expect(name == "caller")
+    #expect(await Task { await spawn { Task.name }.value }.value == nil)
+  }
+
+  @Test func `A step has the name of the task that started its run`() async throws {
+    let chain = Chain { (_: Int) in Task.name }
+    #expect(try await Task(name: "caller") { try await chain.start(1).value }.value == "caller")
+  }
+
   @Test(arguments: [TaskPriority.background, .utility, .medium, .high])
   func `A spawned task has the priority`(priority: TaskPriority) async {
     let seen = Recorder<TaskPriority>()
