@@ -388,7 +388,8 @@ extension Frame {
     let journal = execution.journal
     if let journal, execution.outer == nil {
       outcome = await journal.conclude(outcome.map { slot.erased })
-      if case .failed = outcome { execution.started?.failedStep = execution.lastStep }
+      // What the run ended with may not be what it ends as.
+      execution.started?.failedStep = if case .failed = outcome { execution.lastStep } else { nil }
     }
     var isFinal = !(journal?.isStopped ?? false)
     // Before the handlers, during which others may be cancelled.
