@@ -48,9 +48,17 @@ package struct TimeLimit: Sendable {
 
   func started() -> TimeLimit {
     var limit = self
-    let elapsed = stopwatch(on: clock)
-    limit.remainder = { try await clock.sleep(for: (duration.clamped - elapsed()).clamped) }
+    limit.remainder = Self.remainder(of: duration, on: clock)
     return limit
+  }
+
+  /// Sleeps until an instant: a clock may advance between the reading of a time and a sleep for what is left.
+  private static func remainder<C: Clock<Duration>>(
+    of duration: Duration,
+    on clock: C
+  ) -> @concurrent @Sendable () async throws -> Void {
+    let end = clock.now.advanced(by: duration.clamped)
+    return { try await clock.sleep(until: end, tolerance: nil) }
   }
 
   @concurrent func sleep() async throws {

@@ -131,3 +131,37 @@ extension Outcome {
     if case .resolved = self { true } else { false }
   }
 }
+
+/// A clock that advances whenever it is read.
+private struct RestlessClock: Clock {
+  struct Instant: InstantProtocol {
+    var offset: Duration
+
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (first: Instant, second: Instant) -> Bool { first.offset < second.offset }
+  }
+
+  let reads = Recorder<Void>()
+  let deadlines = Recorder<Duration>()
+
+  var now: Instant {
+    reads.record(())
+    return Instant(offset: .seconds(reads.elements.count))
+  }
+
+  var minimumResolution: Duration { .zero }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws { deadlines.record(deadline.offset) }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct StartedLimitTests {
+  @Test func `A limit that has started ends at one instant, however the clock advances meanwhile`() async throws {
+    let clock = RestlessClock()
+    let limit = TimeLimit(duration: .seconds(60), clock: clock).started()
+    try await limit.sleep()
+    try await limit.sleep()
+    #expect(clock.deadlines.elements == [.seconds(61), .seconds(61)])
+  }
+}
