@@ -19,19 +19,8 @@ struct message {
   } data;
 };
 
-// The functions of libcurl: those that Swift calls by their own names, and others.
-#define CALLED(X) \
-  X(void *, easy_init, (void), ()) \
-  X(void, easy_cleanup, (void *easy), (easy)) \
-  X(void, easy_reset, (void *easy), (easy)) \
-  X(int, easy_pause, (void *easy, int mask), (easy, mask)) \
-  X(void *, slist_append, (void *list, const char *line), (list, line)) \
-  X(void, slist_free_all, (void *list), (list)) \
-  X(void *, multi_init, (void), ()) \
-  X(int, multi_cleanup, (void *multi), (multi)) \
-  X(int, multi_add_handle, (void *multi, void *easy), (multi, easy)) \
-  X(int, multi_remove_handle, (void *multi, void *easy), (multi, easy))
-#define OTHERS(X) \
+// The functions that Swift does not call by their own names.
+#define OTHER_FUNCTIONS(X) \
   X(int, global_init, (long flags), ) \
   X(int, easy_setopt, (void *easy, int option, ...), ) \
   X(int, easy_getinfo, (void *easy, int info, ...), ) \
@@ -44,11 +33,11 @@ struct message {
   type stepwise_curl_##name parameters { return curl.name arguments; }
 
 static struct {
-  CALLED(MEMBER)
-  OTHERS(MEMBER)
+  STEPWISE_CURL_FUNCTIONS(MEMBER)
+  OTHER_FUNCTIONS(MEMBER)
 } curl;
 
-CALLED(FUNCTION)
+STEPWISE_CURL_FUNCTIONS(FUNCTION)
 
 /// OpenSSL's function, where libcurl depends on that.
 static int (*ssl_pending)(const void *) = 0;
@@ -59,7 +48,7 @@ const char *stepwise_curl_load(const char *name) {
   const struct {
     const char *name;
     void *entry;
-  } functions[] = {CALLED(ENTRY) OTHERS(ENTRY)};
+  } functions[] = {STEPWISE_CURL_FUNCTIONS(ENTRY) OTHER_FUNCTIONS(ENTRY)};
   for (size_t index = 0; index < sizeof functions / sizeof *functions; index++) {
     void *function = dlsym(library, functions[index].name);
     if (!function) return "a function is missing in it";
@@ -70,19 +59,16 @@ const char *stepwise_curl_load(const char *name) {
   return curl.global_init(everything) == 0 ? 0 : "it cannot be initialized";
 }
 
-int stepwise_curl_easy_set_long(void *easy, enum stepwise_curl_option option, long value) { return curl.easy_setopt(easy, option, value); }
-int stepwise_curl_easy_set_offset(void *easy, enum stepwise_curl_option option, int64_t value) {
-  return curl.easy_setopt(easy, option, value);
-}
-int stepwise_curl_easy_set_pointer(void *easy, enum stepwise_curl_option option, const void *value) {
-  return curl.easy_setopt(easy, option, value);
-}
-int stepwise_curl_multi_set_long(void *multi, enum stepwise_curl_option option, long value) {
-  return curl.multi_setopt(multi, option, value);
-}
-int stepwise_curl_multi_set_pointer(void *multi, enum stepwise_curl_option option, const void *value) {
-  return curl.multi_setopt(multi, option, value);
-}
+// A number is an offset from 30,000 on, and a long below.
+#define SETTERS(kind) \
+  int stepwise_curl_##kind##_set_number(void *handle, enum stepwise_curl_option option, int64_t value) { \
+    return option < 30000 ? curl.kind##_setopt(handle, option, (long)value) : curl.kind##_setopt(handle, option, value); \
+  } \
+  int stepwise_curl_##kind##_set_pointer(void *handle, enum stepwise_curl_option option, const void *value) { \
+    return curl.kind##_setopt(handle, option, value); \
+  }
+SETTERS(easy)
+SETTERS(multi)
 
 int64_t stepwise_curl_easy_get_number(void *easy, enum stepwise_curl_info info) {
   const int kinds = 0xf00000, large = 0x600000;

@@ -18,17 +18,21 @@
 /// Loads libcurl, once; returns NULL, or why that is impossible.
 const char *_Nullable stepwise_curl_load(const char *_Nonnull name);
 
-// Functions of libcurl, by their own names.
-void *_Nullable stepwise_curl_easy_init(void);
-void stepwise_curl_easy_cleanup(void *_Nonnull easy);
-void stepwise_curl_easy_reset(void *_Nonnull easy);
-int stepwise_curl_easy_pause(void *_Nonnull easy, int mask);
-void *_Nullable stepwise_curl_slist_append(void *_Nullable list, const char *_Nonnull line);
-void stepwise_curl_slist_free_all(void *_Nullable list);
-void *_Nullable stepwise_curl_multi_init(void);
-int stepwise_curl_multi_cleanup(void *_Nonnull multi);
-int stepwise_curl_multi_add_handle(void *_Nonnull multi, void *_Nonnull easy);
-int stepwise_curl_multi_remove_handle(void *_Nonnull multi, void *_Nonnull easy);
+// Functions of libcurl: each is called `stepwise_curl_` and its own name.
+#define STEPWISE_CURL_FUNCTIONS(X) \
+  X(void *_Nullable, easy_init, (void), ()) \
+  X(void, easy_cleanup, (void *_Nonnull easy), (easy)) \
+  X(void, easy_reset, (void *_Nonnull easy), (easy)) \
+  X(int, easy_pause, (void *_Nonnull easy, int mask), (easy, mask)) \
+  X(void *_Nullable, slist_append, (void *_Nullable list, const char *_Nonnull line), (list, line)) \
+  X(void, slist_free_all, (void *_Nullable list), (list)) \
+  X(void *_Nullable, multi_init, (void), ()) \
+  X(int, multi_cleanup, (void *_Nonnull multi), (multi)) \
+  X(int, multi_timeout, (void *_Nonnull multi, long *_Nonnull milliseconds), (multi, milliseconds)) \
+  X(int, multi_add_handle, (void *_Nonnull multi, void *_Nonnull easy), (multi, easy)) \
+  X(int, multi_remove_handle, (void *_Nonnull multi, void *_Nonnull easy), (multi, easy))
+#define STEPWISE_CURL_DECLARATION(type, name, parameters, arguments) type stepwise_curl_##name parameters;
+STEPWISE_CURL_FUNCTIONS(STEPWISE_CURL_DECLARATION)
 
 /// Options of libcurl; their numbers never change.
 enum stepwise_curl_option {
@@ -45,15 +49,14 @@ enum stepwise_curl_option {
   curlopt_connectTimeoutMilliseconds = 156, curlopt_pathAsIs = 234, curlopt_suppressConnectHeaders = 265,
   curlopt_uploadBufferSize = 280, curlopt_quickExit = 322, curlopt_uploadSize = 30115, curlopt_multiPipelining = 3,
   curlopt_multiMaxHostConnections = 7, curlopt_multiMaxConnects = 6, curlopt_multiSocketFunction = 20001,
-  curlopt_multiSocketData = 10002, curlopt_multiTimerFunction = 20004, curlopt_multiTimerData = 10005
+  curlopt_multiSocketData = 10002
 };
 
 // Each returns 0, or libcurl's number for what is wrong, as for an option that this libcurl does not know. A pointer may be
 // that of a function.
-int stepwise_curl_easy_set_long(void *_Nonnull easy, enum stepwise_curl_option option, long value);
-int stepwise_curl_easy_set_offset(void *_Nonnull easy, enum stepwise_curl_option option, int64_t value);
+int stepwise_curl_easy_set_number(void *_Nonnull easy, enum stepwise_curl_option option, int64_t value);
 int stepwise_curl_easy_set_pointer(void *_Nonnull easy, enum stepwise_curl_option option, const void *_Nullable value);
-int stepwise_curl_multi_set_long(void *_Nonnull multi, enum stepwise_curl_option option, long value);
+int stepwise_curl_multi_set_number(void *_Nonnull multi, enum stepwise_curl_option option, int64_t value);
 int stepwise_curl_multi_set_pointer(
     void *_Nonnull multi, enum stepwise_curl_option option, const void *_Nullable value);
 

@@ -20,12 +20,10 @@
 
     private struct State {
       var commands: [Command] = []
-      /// Whether the thread waits for the network, so that it has to be woken.
-      var isAsleep = false
+      /// The descriptor that wakes the thread, while it waits for the network.
+      var wakeup: Int32?
       var hasThread = false
       var isEnding = false
-      /// What wakes the thread; negative before there is one.
-      var wakeup: Int32 = -1
     }
 
     let settings: CurlSettings
@@ -33,28 +31,24 @@
 
     init(settings: CurlSettings) { self.settings = settings }
 
-    deinit {
-      let wakeup = state.withLock { $0.wakeup }
-      if wakeup >= 0 { close(wakeup) }
-    }
-
     /// Makes the thread perform a command; returns false when it has ended.
     @discardableResult
     func send(_ command: Command) -> Bool {
-      let (isSent, begins, wakeup) = state.withLock { state -> (Bool, Bool, Int32?) in
+      let (isSent, begins) = state.withLock { state in
         var begins = false
         switch command {
         case .start:
-          if state.isEnding { return (false, false, nil) }
+          if state.isEnding { return (false, false) }
           begins = !exchange(&state.hasThread, with: true)
         case .end: state.isEnding = true
         default: break
         }
         // Without a thread no work has started that the command could concern.
         if state.hasThread { state.commands.append(command) }
-        return (true, begins, exchange(&state.isAsleep, with: false) ? state.wakeup : nil)
+        // Within the lock, because the thread may close it once it is awake.
+        if let wakeup = state.wakeup.take() { eventfd_write(wakeup, 1) }
+        return (true, begins)
       }
-      if let wakeup { eventfd_write(wakeup, 1) }
       if begins {
         let thread = Thread { self.runThread() }
         thread.name = "StepwiseHTTP"
@@ -64,11 +58,7 @@
     }
 
     private func runThread() {
-      let wakeup = state.withLock { state in
-        if state.wakeup < 0 { state.wakeup = eventfd(0, O_CLOEXEC | O_NONBLOCK) }
-        return state.wakeup
-      }
-      CurlEngine(self, wakeup: wakeup)?.run()
+      CurlEngine(self)?.run()
       let commands = state.withLock { state in
         state.hasThread = false
         return exchange(&state.commands, with: [])
@@ -82,16 +72,16 @@
     /// Removes and returns the commands, in order; the thread is awake.
     func takeCommands() -> [Command] {
       state.withLock { state in
-        state.isAsleep = false
+        state.wakeup = nil
         return exchange(&state.commands, with: [])
       }
     }
 
-    /// Returns whether the thread may wait for the network, because there are no commands.
-    func fallAsleep() -> Bool {
+    /// Returns whether the thread may wait for the network, because there are no commands; the descriptor wakes it.
+    func fallAsleep(until wakeup: Int32) -> Bool {
       state.withLock { state in
-        state.isAsleep = state.commands.isEmpty
-        return state.isAsleep
+        if state.commands.isEmpty { state.wakeup = wakeup }
+        return state.commands.isEmpty
       }
     }
   }
@@ -102,11 +92,21 @@
     private static let spareHandles = 32
     private static let lookUpLimit = 64
 
+    /// The transfers to a host.
+    ///
+    /// libcurl has the same limit, but prepares a transfer completely before it finds that it must wait, and again.
+    private struct Host {
+      var running = 0
+      /// Those that wait until fewer run.
+      var waiting: [CurlTransfer] = []
+    }
+
     let loop: CurlLoop
     let sockets: CurlSockets
     private let multi: UnsafeMutableRawPointer
     private var jobs: [ObjectIdentifier: CurlJob] = [:]
-    private var queue: CurlQueue
+    private var hosts: [String: Host] = [:]
+    private let connectionsPerHost: Int
     private var spares: [CurlHandle] = []
     /// Jobs whose consumers may have something to receive.
     private var touched: [CurlJob] = []
@@ -114,88 +114,62 @@
     /// The number of cancelled jobs whose host's name is still being looked up, each by a thread of libcurl that cannot be
     /// stopped.
     private var lookUps = 0
-    /// Transfers that wait until there are fewer of them.
-    private var delayed: [CurlTransfer] = []
-    /// The number of rounds of the thread.
-    private var round = 0
-    /// When to call libcurl next.
-    private var alarm: ContinuousClock.Instant?
 
     /// Nil when the system has no descriptors or memory left.
-    init?(_ loop: CurlLoop, wakeup: Int32) {
-      guard let sockets = CurlSockets(wakeup: wakeup), let multi = stepwise_curl_multi_init() else { return nil }
+    init?(_ loop: CurlLoop) {
+      guard let sockets = CurlSockets(), let multi = stepwise_curl_multi_init() else { return nil }
       self.loop = loop
       self.sockets = sockets
       self.multi = multi
-      let perHost = min(max(1, loop.settings.connectionsPerHost), 65_536)
-      queue = CurlQueue(limit: perHost)
-      // The queue has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
-      _ = stepwise_curl_multi_set_long(multi, curlopt_multiMaxHostConnections, perHost)
+      connectionsPerHost = min(max(1, loop.settings.connectionsPerHost), 65_536)
+      // The engine has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
+      _ = stepwise_curl_multi_set_number(multi, curlopt_multiMaxHostConnections, Int64(connectionsPerHost))
       // Without this option libcurl keeps four connections for each running transfer.
-      _ = stepwise_curl_multi_set_long(multi, curlopt_multiMaxConnects, max(64, perHost * 4))
+      _ = stepwise_curl_multi_set_number(multi, curlopt_multiMaxConnects, Int64(max(64, connectionsPerHost * 4)))
       // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
       // with libcurl 7.88; compare curl #10525).
-      _ = stepwise_curl_multi_set_long(multi, curlopt_multiPipelining, 0)
+      _ = stepwise_curl_multi_set_number(multi, curlopt_multiPipelining, 0)
       let watch: CurlCallback.Socket = { _, descriptor, what, context, _ in
-        CurlEngine.at(context)?.sockets.watch(descriptor, what)
+        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.watch(descriptor, what)
         return 0
       }
-      let schedule: CurlCallback.Timer = { _, milliseconds, context in
-        CurlEngine.at(context)?.alarm = milliseconds < 0 ? nil : .now.advanced(by: .milliseconds(milliseconds))
-        return 0
-      }
-      let context = Unmanaged.passUnretained(self).toOpaque()
       // Safety: a function of C is a pointer.
-      for (option, value) in [
-        (curlopt_multiSocketFunction, unsafeBitCast(watch, to: UnsafeMutableRawPointer.self)),
-        (curlopt_multiTimerFunction, unsafeBitCast(schedule, to: UnsafeMutableRawPointer.self)),
-        (curlopt_multiSocketData, context), (curlopt_multiTimerData, context),
-      ] {
-        _ = stepwise_curl_multi_set_pointer(multi, option, value)
-      }
-    }
-
-    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlEngine? {
-      context.map { Unmanaged<CurlEngine>.fromOpaque($0).takeUnretainedValue() }
+      let function = unsafeBitCast(watch, to: UnsafeRawPointer.self)
+      _ = stepwise_curl_multi_set_pointer(multi, curlopt_multiSocketFunction, function)
+      let context = Unmanaged.passUnretained(sockets).toOpaque()
+      _ = stepwise_curl_multi_set_pointer(multi, curlopt_multiSocketData, context)
     }
 
     func run() {
-      repeat {
-        repeat { turn() } while isWorking
-        // Others may have waited for the slot of a cancelled one.
-        for job in jobs.values { remove(job) }
-      } while isWorking
+      repeat { turn() } while isWorking
+      for job in jobs.values { remove(job) }
       spares = []
       _ = stepwise_curl_multi_cleanup(multi)
     }
 
-    private var isWorking: Bool { !isEnding || jobs.count > lookUps || !delayed.isEmpty }
+    private var isWorking: Bool {
+      !isEnding || jobs.count > lookUps || hosts.values.contains { !$0.waiting.isEmpty }
+    }
 
     /// Performs commands, lets libcurl work, wakes consumers, and waits for the network or a command.
     private func turn() {
-      round += 1
       for command in loop.takeCommands() { perform(command) }
-      repeat { checkAlarm() } while complete()
+      repeat {
+        if patience == 0 { _ = stepwise_curl_multi_act(multi, CurlValue.timeout, 0) }
+      } while complete()
       // Continuing a transfer may deliver what libcurl has stored.
       while !touched.isEmpty { deliver() }
       guard isWorking else { return }
-      sockets.wait(loop.fallAsleep() ? patience : 0) { descriptor, events in
+      sockets.wait(loop.fallAsleep(until: sockets.wakeup) ? patience : 0) { descriptor, events in
         _ = stepwise_curl_multi_act(multi, descriptor, events)
       }
     }
 
-    /// How many milliseconds to wait for the network; negative for no limit.
+    /// How many milliseconds to wait for the network at most, as libcurl wants; negative for no limit.
     private var patience: Int32 {
-      guard let alarm else { return -1 }
-      let left = ContinuousClock.now.duration(to: alarm)
-      // Rounded up, so that the loop does not wake up early for nothing.
-      return left > .zero ? Int32(clamping: Int64((left / .milliseconds(1)).rounded(.up))) : 0
-    }
-
-    private func checkAlarm() {
-      guard let due = alarm, due <= .now else { return }
-      alarm = nil
-      _ = stepwise_curl_multi_act(multi, CurlValue.timeout, 0)
+      var milliseconds = -1
+      _ = stepwise_curl_multi_timeout(multi, &milliseconds)
+      return Int32(clamping: milliseconds)
     }
 
     private func perform(_ command: CurlLoop.Command) {
@@ -203,8 +177,7 @@
       case .start(let transfer): start(transfer)
       case .cancel(let transfer):
         if let job = jobs[ObjectIdentifier(transfer)] { return cancel(job) }
-        delayed.removeAll { $0 === transfer }
-        queue.remove(transfer, from: transfer.host)
+        hosts[transfer.host]?.waiting.removeAll { $0 === transfer }
       case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.resume(CurlValue.pauseReceiving)
       case .upload(let transfer, let result):
         let job = jobs[ObjectIdentifier(transfer)]
@@ -216,25 +189,27 @@
 
     private func start(_ transfer: CurlTransfer) {
       guard !transfer.inbox.isEnded else { return }
-      if lookUps >= Self.lookUpLimit {
-        delayed.append(transfer)
-      } else if queue.add(transfer, to: transfer.host) {
-        if !begin(transfer) { startNext(to: transfer.host) }
-        return
-      }
-      transfer.request.onWait?(true)
+      hosts[transfer.host, default: Host()].waiting.append(transfer)
+      startWaiting(for: transfer.host)
+      if hosts[transfer.host]?.waiting.last === transfer { transfer.request.onWait?(true) }
     }
 
-    /// Starts a waiting transfer in place of one that has ended.
-    private func startNext(to host: String) {
-      while let next = queue.next(for: host), !begin(next) {}
+    /// Starts the transfers that wait for a host, as far as the limits allow.
+    private func startWaiting(for name: String) {
+      guard let index = hosts.index(forKey: name) else { return }
+      while lookUps < Self.lookUpLimit, hosts.values[index].running < connectionsPerHost,
+        !hosts.values[index].waiting.isEmpty
+      {
+        if begin(hosts.values[index].waiting.removeFirst()) { hosts.values[index].running += 1 }
+      }
+      if hosts.values[index].running == 0, hosts.values[index].waiting.isEmpty { hosts.remove(at: index) }
     }
 
     /// Ends a cancelled job, or lets it keep its slot until its host's name has been looked up, after which it fails.
     ///
-    /// A job of this round has not started its look-up, and one that may use a proxy may wait for something else.
+    /// One that may use a proxy may wait for something else.
     private func cancel(_ job: CurlJob) {
-      guard job.round < round, job.isLookingUp, !loop.settings.mayHaveProxy else { return remove(job) }
+      guard job.isLookingUp, !loop.settings.mayHaveProxy else { return remove(job) }
       job.isCancelled = true
       lookUps += 1
     }
@@ -245,7 +220,7 @@
       transfer.request.onWait?(false)
       do {
         let handle = try spares.popLast() ?? CurlHandle(self)
-        let job = try CurlJob(transfer, handle: handle, engine: self, round: round)
+        let job = try CurlJob(transfer, handle: handle, engine: self)
         try handle.prepare(job)
         guard stepwise_curl_multi_add_handle(multi, handle.easy) == 0 else {
           throw HTTPError.refused(reason: "libcurl takes no further transfer")
@@ -300,54 +275,15 @@
       let handle = job.handle
       _ = stepwise_curl_multi_remove_handle(multi, handle.easy)
       jobs[ObjectIdentifier(job.transfer)] = nil
-      if job.isCancelled { lookUps -= 1 }
       job.close()
       handle.job = nil
       // A handle gives up after it has sent five requests again, over all its transfers.
       let isUsable = !job.mayBeRepeated || (try? handle.reset(self)) != nil
       if isUsable, spares.count < Self.spareHandles { spares.append(handle) }
-      startNext(to: job.transfer.host)
-      while lookUps < Self.lookUpLimit, !delayed.isEmpty { start(delayed.removeFirst()) }
-    }
-  }
-
-  /// The transfers that wait until there are fewer connections to their host than allowed.
-  ///
-  /// libcurl has the same limit, but prepares a transfer completely before it finds that it must wait, and again.
-  struct CurlQueue {
-    private struct Host {
-      var running = 0
-      /// Not a slice, which retains the elements that it no longer has.
-      var waiting: [CurlTransfer] = []
-
-      mutating func add(_ transfer: CurlTransfer, limit: Int) -> Bool {
-        let isFree = running < limit
-        if isFree { running += 1 } else { waiting.append(transfer) }
-        return isFree
-      }
-    }
-
-    private let limit: Int
-    private var hosts: [String: Host] = [:]
-    init(limit: Int) { self.limit = limit }
-
-    /// Returns whether a transfer may start; otherwise it waits until `next(for:)` returns it.
-    mutating func add(_ transfer: CurlTransfer, to host: String) -> Bool {
-      hosts[host, default: Host()].add(transfer, limit: limit)
-    }
-
-    /// A transfer to a host has ended; returns its successor.
-    mutating func next(for host: String) -> CurlTransfer? {
-      guard let index = hosts.index(forKey: host) else { return nil }
-      if !hosts.values[index].waiting.isEmpty { return hosts.values[index].waiting.removeFirst() }
-      hosts.values[index].running -= 1
-      if hosts.values[index].running == 0 { hosts.remove(at: index) }
-      return nil
-    }
-
-    /// Removes a cancelled transfer, if it waits.
-    mutating func remove(_ transfer: CurlTransfer, from host: String) {
-      hosts[host]?.waiting.removeAll { $0 === transfer }
+      hosts[job.transfer.host]?.running -= 1
+      if job.isCancelled { lookUps -= 1 }
+      // Where there were too many look-ups, transfers to any host wait.
+      for host in job.isCancelled ? Array(hosts.keys) : [job.transfer.host] { startWaiting(for: host) }
     }
   }
 
@@ -384,19 +320,20 @@
 
     private static let eventCapacity = 64
 
-    private let poll: Int32
+    /// Wakes the thread when it is written to.
+    let wakeup = eventfd(0, O_CLOEXEC | O_NONBLOCK)
+    private let poll = epoll_create1(O_CLOEXEC)
     private var sockets: [Int32: Socket] = [:]
     private var connections: [Int: Int32] = [:]
 
     /// Nil when the system has no descriptors left.
-    init?(wakeup: Int32) {
-      poll = epoll_create1(O_CLOEXEC)
+    init?() {
       // EPOLLIN with EPOLLET: it wakes the thread with each write, and is never read.
       var event = epoll_event(events: 1 | 1 << 31, data: epoll_data(fd: wakeup))
       guard epoll_ctl(poll, EPOLL_CTL_ADD, wakeup, &event) == 0 else { return nil }
     }
 
-    deinit { if poll >= 0 { close(poll) } }
+    deinit { for descriptor in [wakeup, poll] where descriptor >= 0 { close(descriptor) } }
 
     /// libcurl has opened a connection for a job.
     func add(_ descriptor: Int32, for job: ObjectIdentifier) { sockets[descriptor] = Socket(opener: job) }

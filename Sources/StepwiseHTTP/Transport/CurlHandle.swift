@@ -12,19 +12,12 @@
   final class CurlHandle {
     typealias Option = stepwise_curl_option
 
-    /// What the options of a request depend on, beside its URL and header fields.
-    private struct Kind: Equatable {
-      var method = "GET"
-      var isUpload = false
-      var length: Int64?
-      var connectLimit: Duration?
-      var needsNewConnection = false
-    }
-
     let easy: UnsafeMutableRawPointer
     /// The transfer that the handle serves.
     var job: CurlJob?
-    private var kind: Kind?
+    /// The values of the options that are numbers.
+    private var numbers: [UInt32: Int64] = [:]
+    private var customMethod: String?
     private var headers: HTTPHeaders?
     private var headerList: UnsafeMutableRawPointer?
     private let errorText: UnsafeMutablePointer<CChar>
@@ -43,7 +36,7 @@
     /// After an error the handle cannot be used.
     func reset(_ engine: CurlEngine) throws {
       stepwise_curl_easy_reset(easy)
-      (kind, headers) = (nil, nil)
+      (numbers, customMethod, headers) = ([:], nil, nil)
       try setCallbacks(engine)
       try set(curlopt_noSignal, 1)
       // Where the names and IP addresses of a URL lead is decided above.
@@ -74,45 +67,31 @@
     /// Sets the options of a transfer; after an error the handle cannot be used.
     func prepare(_ job: CurlJob) throws {
       let request = job.transfer.request
-      var kind = Kind(method: request.method, connectLimit: request.deadlines?.connect)
-      switch request.method {
-      case "POST", "PUT", "PATCH": kind.isUpload = true
-      default: kind.isUpload = job.upload != nil
-      }
-      if kind.isUpload { kind.length = job.upload.map(\.length) ?? 0 }
+      let isHead = request.method == "HEAD"
+      let isUpload = job.upload != nil || ["POST", "PUT", "PATCH"].contains(request.method)
+      try set(curlopt_upload, isUpload ? 1 : 0)
+      // Negative for a body that is sent in chunks.
+      try set(curlopt_uploadSize, job.upload == nil ? 0 : job.upload?.length ?? -1)
+      // After the others, which make it a GET or a PUT.
+      try set(curlopt_noBody, isHead ? 1 : 0)
+      let customMethod = isHead || request.method == "GET" ? nil : request.method
+      if customMethod != self.customMethod { try set(curlopt_customRequest, customMethod) }
+      self.customMethod = customMethod
+      let milliseconds = request.deadlines?.connect.map { ($0 / .milliseconds(1)).rounded(.up) } ?? .infinity
+      try set(curlopt_connectTimeoutMilliseconds, Int64(max(1, min(milliseconds, Double(Int32.max)))))
       // When a reused connection is closed without a response, libcurl sends the request again on another one. The job
       // refuses to send a body of a request that is not idempotent again; other such requests, and sequences, which may
       // have no second body, get a new connection.
-      kind.needsNewConnection =
+      let needsNewConnection =
         job.upload?.isSequence ?? false || !request.isIdempotent && job.upload?.length ?? 0 == 0
-      if kind != self.kind { try set(kind) }
+      try set(curlopt_freshConnect, needsNewConnection ? 1 : 0)
       try set(curlopt_url, request.url.absoluteString)
       if headers != request.headers { try set(request.headers) }
       errorText[0] = 0
     }
 
     /// Lets the transfer use none of the connections that are open.
-    func requireNewConnection() {
-      try? set(curlopt_freshConnect, 1)
-      kind = nil
-    }
-
-    private func set(_ kind: Kind) throws {
-      let isHead = kind.method == "HEAD"
-      try set(curlopt_upload, kind.isUpload ? 1 : 0)
-      try check(stepwise_curl_easy_set_offset(easy, curlopt_uploadSize, kind.length ?? -1), curlopt_uploadSize)
-      // After the others, which make it a GET or a PUT.
-      try set(curlopt_noBody, isHead ? 1 : 0)
-      if isHead || kind.method == "GET" {
-        try set(curlopt_customRequest, nil)
-      } else {
-        try set(curlopt_customRequest, kind.method)
-      }
-      let milliseconds = kind.connectLimit.map { ($0 / .milliseconds(1)).rounded(.up) } ?? .infinity
-      try set(curlopt_connectTimeoutMilliseconds, Int(max(1, min(milliseconds, Double(Int32.max)))))
-      try set(curlopt_freshConnect, kind.needsNewConnection ? 1 : 0)
-      self.kind = kind
-    }
+    func requireNewConnection() { try? set(curlopt_freshConnect, 1) }
 
     private func set(_ headers: HTTPHeaders) throws {
       try set(curlopt_httpHeader, nil)
@@ -195,8 +174,10 @@
       context.flatMap { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue().job }
     }
 
-    func set(_ option: Option, _ value: Int) throws {
-      try check(stepwise_curl_easy_set_long(easy, option, value), option)
+    func set(_ option: Option, _ value: Int64) throws {
+      guard numbers[option.rawValue] != value else { return }
+      try check(stepwise_curl_easy_set_number(easy, option, value), option)
+      numbers[option.rawValue] = value
     }
 
     func set(_ option: Option, _ value: UnsafeRawPointer?) throws {
@@ -257,8 +238,6 @@
     unowned let engine: CurlEngine
     let upload: CurlUpload?
     var isTouched = false
-    /// The round in which it began.
-    let round: Int
     /// Whether it remains only until the look-up of its host's name is over.
     var isCancelled = false
     /// The sockets that libcurl has opened for it, of which it may have closed some.
@@ -278,11 +257,10 @@
     /// Which directions wait for the consumer or for the source of the body.
     private var pauses: Int32 = 0
 
-    init(_ transfer: CurlTransfer, handle: CurlHandle, engine: CurlEngine, round: Int) throws {
+    init(_ transfer: CurlTransfer, handle: CurlHandle, engine: CurlEngine) throws {
       self.transfer = transfer
       self.handle = handle
       self.engine = engine
-      self.round = round
       parser = HTTPHeadParser(limit: transfer.request.headerLimit)
       upload = try transfer.request.body.map { body in
         try CurlUpload(body.content) { [loop = engine.loop] result in
@@ -474,7 +452,6 @@
         Context, UnsafePointer<CChar>?, UnsafePointer<CChar>?, _ serverPort: Int32, _ clientPort: Int32
       ) -> Int32
     typealias Socket = @convention(c) (_ easy: Context, Int32, _ what: Int32, Context, _ socket: Context) -> Int32
-    typealias Timer = @convention(c) (_ multi: Context, _ milliseconds: Int, Context) -> Int32
   }
 
   enum CurlValue {

@@ -12,20 +12,6 @@
 
   /// What the thread of a transport owns: descriptors and transfers.
   @Suite(.timeLimit(.minutes(5))) struct CurlEngineTests {
-    @Test func `A queue releases the transfers that it has started`() throws {
-      let loop = CurlLoop(settings: CurlSettings(connectionsPerHost: 1))
-      let request = HTTPRequest(url: try #require(URL(string: "http://127.0.0.1:81/")))
-      var queue = CurlQueue(limit: 1)
-      var transfers = (0..<3).map { _ in CurlTransfer(request, on: loop) }
-      for transfer in transfers { _ = queue.add(transfer, to: "host") }
-      weak let second = transfers[1]
-      weak let third = transfers[2]
-      transfers = []
-      #expect(second != nil && third != nil)
-      _ = queue.next(for: "host")
-      #expect(second == nil && third != nil)
-    }
-
     @Test(arguments: ["", "Connection: close\r\n"], [nil, 100])
     func `A refused upload does not wait for its source`(field: String, length: Int64?) async throws {
       let waits = DispatchSemaphore(value: 0)

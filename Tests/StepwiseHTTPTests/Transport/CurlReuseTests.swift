@@ -107,21 +107,42 @@
       }
     }
 
-    @Test func `Transfers wait for their host in order`() throws {
-      let loop = CurlLoop(settings: CurlSettings(connectionsPerHost: 2))
-      let url = try #require(URL(string: "http://127.0.0.1:81/a/b?c=http://d/e"))
-      let transfers = (0..<6).map { _ in CurlTransfer(HTTPRequest(url: url), on: loop) }
-      let host = "http://127.0.0.1:81"
-      #expect(transfers.allSatisfy { $0.host == host })
-      var queue = CurlQueue(limit: 2)
-      let starts = transfers.map { queue.add($0, to: host) } + [queue.add(transfers[0], to: "http://other")]
-      #expect(starts == [true, true, false, false, false, false, true])
-      queue.remove(transfers[3], from: host)
-      queue.remove(transfers[0], from: host)
-      let order = (0..<4).map { _ in queue.next(for: host) }
-      #expect(order.map { next in transfers.firstIndex { $0 === next } } == [2, 4, 5, nil])
-      let later = [queue.add(transfers[3], to: host), queue.add(transfers[4], to: host)]
-      #expect(later == [true, false])
+    @Test func `Transfers wait for their host in order, and those that have ended are released`() async throws {
+      let (states, gate) = (Recorder<String>(), DispatchSemaphore(value: 0))
+      let server = try serve { _ in
+        gate.wait()
+        return .text("done")
+      }
+      let url = try server.url()
+      let transport = try #require(CurlTransport(connectionsPerHost: 2))
+      var transfers: [any HTTPTransfer] = []
+      var heads: [Task<Int, any Error>] = []
+      for index in 0..<6 {
+        var request = HTTPRequest(url: url)
+        request.onWait = { isWaiting in states.record("\(index) \(isWaiting ? "waits" : "starts")") }
+        let transfer = transport.transfer(request)
+        transfers.append(transfer)
+        heads.append(Task { try await transfer.head().status })
+        await states.elements(atLeast: index + 1)
+      }
+      #expect(states.elements == ["0 starts", "1 starts"] + (2..<6).map { "\($0) waits" })
+      for index in [3, 0] {
+        transfers[index].cancel()
+        await #expect(throws: CancellationError.self) { try await heads[index].value }
+      }
+      await states.elements(atLeast: 7)
+      weak let cancelled = transfers[3] as? CurlTransfer
+      weak let answered = transfers[1] as? CurlTransfer
+      #expect(cancelled != nil && answered != nil)
+      // The first one is answered in vain.
+      for _ in 0..<2 { gate.signal() }
+      #expect(try await heads[1].value == 200)
+      await states.elements(atLeast: 8)
+      (transfers, heads) = ([transfers[2], transfers[4], transfers[5]], [heads[2], heads[4], heads[5]])
+      #expect(await becomesTrue { cancelled == nil && answered == nil })
+      for _ in 0..<3 { gate.signal() }
+      for head in heads { #expect(try await head.value == 200) }
+      #expect(states.elements.dropFirst(6) == ["2 starts", "4 starts", "5 starts"])
     }
   }
 #endif
