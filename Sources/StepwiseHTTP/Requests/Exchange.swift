@@ -21,37 +21,32 @@ final class Exchange: Sendable {
   private static let redirectBody = 64 * 1024
 
   private let session: HTTPSession
+  private let request: HTTPRequest
   private let stopwatch: Stopwatch
   /// The start in real time, if the deadlines are: then the shared alarm checks them.
   private let start: ContinuousClock.Instant?
   private let state: Lock<State>
-  private let upload: UploadReporter?
-  private let onFailure: (@Sendable (any Error) -> Void)?
 
   /// Creates an exchange, which sends nothing yet.
   init(_ request: HTTPRequest, in session: HTTPSession) {
     self.session = session
-    upload = request.upload
-    onFailure = request.onFailure
-    let clock = request.deadlines?.clock ?? ContinuousClock()
-    stopwatch = Stopwatch(clock)
-    start = clock is ContinuousClock ? .now : nil
-    state = Lock(State(machine: RequestMachine(request)))
+    self.request = request
+    let deadlines = request.deadlines ?? .standard
+    stopwatch = Stopwatch(deadlines.clock)
+    start = deadlines.clock is ContinuousClock ? .now : nil
+    state = Lock(State(machine: RequestMachine(deadlines)))
     HTTPActivity.change(by: 1)
   }
 
   deinit { stop() }
 
-  /// The URL of the latest hop.
-  var url: URL { state.withLock { $0.machine.request.url } }
-
   /// Sends the request, follows redirects, and waits for the head of the response; reports all progress before.
   ///
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
-  func head() async throws -> HTTPResponseHead {
-    let head = try await ended { try await self.send() }
-    await upload?.flush()
-    return head
+  func head() async throws -> (head: HTTPResponseHead, url: URL) {
+    let response = try await ended { try await self.send() }
+    await request.upload?.flush()
+    return response
   }
 
   /// Waits for the next piece of the body; nil at the end.
@@ -95,9 +90,9 @@ final class Exchange: Sendable {
     }
   }
 
-  private func send() async throws -> HTTPResponseHead {
+  private func send() async throws -> (HTTPResponseHead, URL) {
     startTimer()
-    var request = state.withLock { $0.machine.request }
+    var request = request
     while true {
       var outgoing = request
       if let cookies = session.jar?.header(for: request) { outgoing.headers["Cookie"] = cookies }
@@ -114,7 +109,8 @@ final class Exchange: Sendable {
       session.jar?.keepCookies(of: head, from: request.url)
       let next = request.next(after: head)
       let now = stopwatch.elapsed()
-      guard try state.withLock({ try $0.machine.answer(next, at: now) }), let next else { return head }
+      try state.withLock { try $0.machine.answer(isRedirect: next != nil, at: now) }
+      guard let next else { return (head, request.url) }
       await skipBody(of: transfer)
       request = next
     }
@@ -151,7 +147,7 @@ final class Exchange: Sendable {
     if start != nil { Alarm.shared.remove(self) }
     guard case .failure(let error) = result else { return }
     ended.transfer?.cancel()
-    onFailure?(error)
+    request.onFailure?(error)
   }
 
   private func startTimer() {
@@ -203,16 +199,12 @@ struct RequestMachine {
 
   private let deadlines: HTTPDeadlines
   private var state = State.asking
-  private(set) var request: HTTPRequest
   private var hop = 0
   /// Since when the server has to send something; nil while the request waits for a connection, and while the consumer
   /// does something else.
   private var start: Duration? = .zero
 
-  init(_ request: HTTPRequest) {
-    self.request = request
-    deadlines = request.deadlines ?? .standard
-  }
+  init(_ deadlines: HTTPDeadlines) { self.deadlines = deadlines }
 
   var isEnded: Bool { end != nil }
 
@@ -226,20 +218,15 @@ struct RequestMachine {
     if case .asking = state { start = isWaiting ? nil : now }
   }
 
-  /// The head of the hop's response has arrived, and leads to the next request; nil for the final response.
+  /// The head of the hop's response has arrived: the final response, or one that leads to the next request.
   ///
-  /// Returns whether the next request is sent. Throws `CancellationError` after the end, and
-  /// ``HTTPError/tooManyRedirects`` after the tenth redirect.
-  mutating func answer(_ next: HTTPRequest?, at now: Duration) throws -> Bool {
+  /// Throws `CancellationError` after the end, and ``HTTPError/tooManyRedirects`` after the tenth redirect.
+  mutating func answer(isRedirect: Bool, at now: Duration) throws {
     guard case .asking = state else { throw CancellationError() }
-    guard let next else {
-      (state, start) = (.answered, nil)
-      return false
-    }
+    guard isRedirect else { return (state, start) = (.answered, nil) }
     guard hop < Self.redirectLimit else { throw HTTPError.tooManyRedirects }
     hop += 1
-    (request, start) = (next, now)
-    return true
+    start = now
   }
 
   /// The consumer starts to wait for a piece of the body; returns false when there will be none.

@@ -55,11 +55,12 @@ public final class HTTPSession: Sendable, CustomReflectable {
     proxy: HTTPProxy = .system,
     bodyLimit: Int = defaultBodyLimit
   ) {
-    self.init(
-      transport: Self.transport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy),
-      cookies: cookies,
-      bodyLimit: bodyLimit
-    )
+    #if os(Linux) || os(Android)
+      let transport = CurlTransport(CurlSettings(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy))
+    #else
+      let transport = URLSessionTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
+    #endif
+    self.init(transport: transport, cookies: cookies, bodyLimit: bodyLimit)
   }
 
   /// Creates a session with URLSession's connections per host, cookie jar, headers, protocol classes and proxies.
@@ -100,25 +101,13 @@ public final class HTTPSession: Sendable, CustomReflectable {
     request.headers = additional.merging(request.headers)
     try Task.checkCancellation()
     let exchange = Exchange(request, in: self)
-    let head = try await exchange.head()
+    let (head, url) = try await exchange.head()
     return HTTPResponseStream(
       status: head.status,
       headers: head.headers,
-      url: exchange.url,
+      url: url,
       body: HTTPBodyStream { try await exchange.chunk() }
     )
-  }
-
-  private static func transport(
-    connectionsPerHost: Int,
-    tls: HTTPTLSSettings,
-    proxy: HTTPProxy
-  ) -> any HTTPTransport {
-    #if os(Linux) || os(Android)
-      return CurlTransport(CurlSettings(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy))
-    #else
-      return URLSessionTransport(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy)
-    #endif
   }
 
   private static func transport(_ configuration: URLSessionConfiguration) -> any HTTPTransport {
