@@ -104,7 +104,7 @@ public final class URLSessionTransport: HTTPTransport {
       task = session.uploadTask(with: URLRequest(request), fromFile: file)
     case .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: transfer.spool)
     }
-    delegate.add(task, of: transfer)
+    delegate[task] = transfer
     return task
   }
 
@@ -112,7 +112,7 @@ public final class URLSessionTransport: HTTPTransport {
   fileprivate func cancel(_ transfer: URLSessionTransfer) {
     Self.later { [delegate] in
       guard let task = transfer.task.withLock({ $0 }) else { return }
-      delegate.forget(task)
+      delegate[task] = nil
       task.cancel()
     }
   }
@@ -161,23 +161,17 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
         completionHandler(credential == nil ? .performDefaultHandling : .useCredential, credential)
       } catch {
         // URLSession reports only that the task was cancelled.
-        transfer(of: task)?.complete(error)
+        self[task]?.complete(error)
         completionHandler(.cancelAuthenticationChallenge, nil)
       }
     }
   #endif
 
-  func add(_ task: URLSessionTask, of transfer: URLSessionTransfer) {
-    transfers.withLock { $0[task.taskIdentifier] = transfer }
-  }
-
-  /// Ignores what follows.
-  func forget(_ task: URLSessionTask) {
-    _ = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-  }
-
-  private func transfer(of task: URLSessionTask) -> URLSessionTransfer? {
-    transfers.withLock { $0[task.taskIdentifier] }
+  /// The transfer of a task; nil when what follows is ignored.
+  subscript(task: URLSessionTask) -> URLSessionTransfer? {
+    get { transfers.withLock { $0[task.taskIdentifier] } }
+    // The previous one is released outside of the lock.
+    set { _ = transfers.withLock { exchange(&$0[task.taskIdentifier], with: newValue) } }
   }
 
   func urlSession(
@@ -203,7 +197,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    transfer(of: dataTask)?.receive(data)
+    self[dataTask]?.receive(data)
   }
 
   func urlSession(
@@ -213,7 +207,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
     totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    transfer(of: task)?.request.onBytesSent?(totalBytesSent)
+    self[task]?.request.onBytesSent?(totalBytesSent)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
@@ -227,15 +221,14 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
   private func reply(to task: URLSessionTask, _ answer: @escaping @Sendable () -> Void) {
     URLSessionTransport.later { [self] in
       #if canImport(FoundationNetworking)
-        guard transfer(of: task) != nil else { return }
+        guard self[task] != nil else { return }
       #endif
       answer()
     }
   }
 
   private func receive(_ response: URLResponse?, of task: URLSessionTask) {
-    guard let head = HTTPResponseHead(response) else { return }
-    transfer(of: task)?.receive(head)
+    if let head = HTTPResponseHead(response) { self[task]?.receive(head) }
   }
 }
 
