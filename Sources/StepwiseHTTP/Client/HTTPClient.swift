@@ -23,7 +23,7 @@ public struct HTTPClient: Sendable, HTTPConcealed {
   public let baseURL: URL
 
   /// The origin of the base URL; nil for the client of ``HTTP``, whose requests are not relative.
-  let origin: String?
+  private(set) var origin: String?
 
   /// The header fields of every request, unless the request has its own of the same name.
   public var headers: HTTPHeaders = ["Accept": "application/json"]
@@ -115,11 +115,8 @@ public struct HTTPClient: Sendable, HTTPConcealed {
 
   /// Creates the client of ``HTTP``, which adds nothing to requests.
   init() {
-    baseURL = URL(filePath: "/")
-    origin = nil
-    session = .shared
-    headers = [:]
-    deadlines = .standard
+    self.init(baseURL: URL(filePath: "/"))
+    (origin, headers) = (nil, [:])
   }
 
   /// Requests a resource; a body is refused.

@@ -18,8 +18,8 @@ struct SystemSHA256: ~Copyable {
 
     mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { hash.update(bufferPointer: $0) } }
 
-    /// The hash; nothing may be added afterwards.
-    mutating func digest() -> [UInt8] { Array(hash.finalize()) }
+    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
+    func hex() -> String { StepwiseFiles.SHA256.hexadecimal(Array(hash.finalize())) }
   #else
     private typealias Begin = @convention(c) (UnsafeMutableRawPointer) -> Int32
     private typealias Update = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
@@ -41,17 +41,14 @@ struct SystemSHA256: ~Copyable {
       if Self.isSystems { _ = Self.update?(&context, bytes, bytes.count) } else { own.update(bytes) }
     }
 
-    /// The hash; nothing may be added afterwards.
-    mutating func digest() -> [UInt8] {
-      guard Self.isSystems else { return own.digest() }
+    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
+    mutating func hex() -> String {
+      guard Self.isSystems else { return own.hex() }
       var hash = [UInt8](repeating: 0, count: 32)
       _ = Self.end?(&hash, &context)
-      return hash
+      return StepwiseFiles.SHA256.hexadecimal(hash)
     }
   #endif
-
-  /// The hash in lowercase hexadecimal; nothing may be added afterwards.
-  mutating func hex() -> String { StepwiseFiles.SHA256.hexadecimal(digest()) }
 }
 
 #if os(Linux) || os(Android)

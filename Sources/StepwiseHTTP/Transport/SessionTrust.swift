@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import StepwiseFiles
 
 #if canImport(Darwin)
   import Security
@@ -124,7 +125,7 @@ struct Certificate {
   /// The Base64 of the SHA-256 of the `SubjectPublicKeyInfo`; nil when this is not a certificate.
   var pin: String? {
     guard let key = publicKeyInfo else { return nil }
-    var hash = SystemSHA256()
+    var hash = SHA256()
     hash.update(Array(key))
     return Data(hash.digest()).base64EncodedString()
   }
