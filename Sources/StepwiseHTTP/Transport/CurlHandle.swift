@@ -69,6 +69,8 @@
       let request = job.transfer.request
       let isHead = request.method == "HEAD"
       let isUpload = job.upload != nil || ["POST", "PUT", "PATCH"].contains(request.method)
+      // After a HEAD, libcurl before 7.71 makes it a GET only with this option.
+      if numbers[curlopt_noBody.rawValue] == 1 { numbers[curlopt_upload.rawValue] = nil }
       try set(curlopt_upload, isUpload ? 1 : 0)
       // Negative for a body that is sent in chunks.
       try set(curlopt_uploadSize, job.upload == nil ? 0 : job.upload?.length ?? -1)
