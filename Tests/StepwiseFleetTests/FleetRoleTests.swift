@@ -57,5 +57,29 @@
         try await run("DROP ROLE \"\(role)\"")
       }
     }
+
+    @Test
+    func `Tables of an earlier version are refused, and nothing in them changes`() async throws {
+      let fleet = test.fleet()
+      fleet.register(Work.self)
+      let administrator = PostgresConnection(server ?? "", number: 0)
+      @discardableResult
+      func run(_ sql: String) async throws -> [PostgresRow] {
+        try await administrator.run(fleet.database.schema.statement(sql), [], within: .seconds(30))
+      }
+      try await run("CREATE SCHEMA @")
+      try await run("CREATE TABLE @.migrations AS SELECT generate_series(0, 12) AS step, now() AS ran_at")
+      try await run("CREATE TABLE @.jobs AS SELECT 'a' AS id, 'queued' AS state")
+      for operation in [
+        { _ = try await fleet.enqueue(Work.script(), id: "b") }, { try await fleet.work() },
+        { try await run(fleet.schemaSQL) },
+      ] {
+        let error = try #require(await #expect(throws: PostgresError.self) { try await operation() })
+        #expect(error.message.contains("earlier version"), "\(error)")
+        #expect(error.isPermanent)
+      }
+      #expect(try await run("SELECT id, state FROM @.jobs").map { $0.text(1) } == ["queued"])
+      #expect(try await run("SELECT count(*) FROM @.migrations").first?.integer(0) == 13)
+    }
   }
 #endif

@@ -90,7 +90,7 @@
     /// A transaction holds an advisory lock while it checks and changes the schema, so it is atomic.
     func migrate(_ pool: PostgresPool) async throws {
       try check()
-      if try await has("migrations", pool) {
+      if try await has("passed", pool) {
         let count = try await pool.run(statement("SELECT count(*) FROM @.migrations")).first?.integer(0) ?? 0
         if count >= Self.steps.count { return }
       }
@@ -115,6 +115,11 @@
         BEGIN
           PERFORM pg_advisory_xact_lock(hashtext('stepwise:' || current_database()), hashtext('@'));
           IF to_regnamespace('@') IS NULL THEN CREATE SCHEMA @; END IF;
+          -- The first versions had other steps, and no view.
+          IF to_regclass('@.jobs') IS NOT NULL AND to_regclass('@.passed') IS NULL THEN
+            RAISE EXCEPTION 'the schema % has the tables of an earlier version, which this one cannot use; let its jobs end '
+              'and drop the schema, or use another one', '@' USING ERRCODE = 'duplicate_table';
+          END IF;
           CREATE TABLE IF NOT EXISTS @.migrations (step bigint PRIMARY KEY, ran_at timestamptz NOT NULL);
         \(steps.joined(separator: "\n"))
         END
