@@ -218,6 +218,32 @@
     }
 
     @Test
+    func `A stage that waits when its worker begins to drain is suspended`() async throws {
+      let hub = FleetHub(nil, channel: test.schema)
+      let columns = [[UInt8]?](repeating: nil, count: 12)
+      let end = Array(Double(86_400).bitPattern.bigEndianBytes)
+      let surroundings = JobSurroundings(
+        run: { _, _ in [PostgresRow(columns: [end, end])] },
+        hub: hub,
+        report: { _ in },
+        save: { _ in },
+        append: { _ in },
+        park: { [journal] row in
+          // Right after the job has given up its slot.
+          journal.add("drain")
+          hub.deliver(to: row.id)
+          return true
+        },
+        unpark: { _ in },
+        freeSlot: { _ in },
+        isStopping: { [journal] _ in !journal.all.isEmpty }
+      )
+      let claim = ClaimedJob(ClaimedRow(PostgresRow(columns: columns), worker: 1), in: surroundings)
+      let job = FleetJob(fleet: fleet(), id: claim.row.id, claim: claim)
+      await #expect(throws: JobSuspension.self) { try await job.sleep(for: .seconds(86_400)) }
+    }
+
+    @Test
     func `A draining worker stops parked orders, and the next one resumes them`() async throws {
       let (order, sleeper) = (order(), sleeper(.seconds(86_400)))
       let (first, second) = (fleet(), fleet())

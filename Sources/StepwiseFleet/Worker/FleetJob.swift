@@ -149,8 +149,8 @@
       if let end, end.rest <= .zero { return nil }
       let deadline = end.map { ContinuousClock.now + $0.rest }
       let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signal: signal)]
-      guard claim.park(waits) else { throw JobSuspension(waits) }
       let news = claim.surroundings.hub.news(of: id)
+      guard claim.park(waits) else { throw JobSuspension(waits) }
       let result = await Result.of { () async throws -> Value? in
         while true {
           if let value = try await take() { return value }
