@@ -42,7 +42,7 @@ extension DurableRun {
 extension DurableRun {
   /// Stops the run after the steps in progress; at once while it only waits.
   func stopForHost() {
-    let waits = state.withLock { state -> [DurableWait]? in
+    let waits = proceeding { state -> [DurableWait]? in
       state.isStopRequested = true
       return state.waits.isParked ? state.waits.all : nil
     }

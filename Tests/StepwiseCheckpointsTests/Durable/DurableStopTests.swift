@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
 import StepwiseCheckpoints
 import StepwiseTesting
@@ -334,5 +335,50 @@ struct DurableStopTests {
     #expect(run.cancel(reason: "left"))
     #expect(await "\(run.outcome)".hasPrefix("cancelled: left"))
     #expect(ledger.lines == ["first", "undo first"])
+  }
+
+  /// A host of runs that wait for nothing.
+  private struct Host: DurableHost {
+    func park(_ waits: [DurableWait]) -> Bool { true }
+    func unpark() async {}
+    func suspension(_ waits: [DurableWait]) -> any Error { CancellationError() }
+    func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])] { [] }
+    func news() -> @Sendable (_ limit: Duration) async -> Void { { _ in } }
+  }
+
+  @Test
+  func `A run that its host stops waits for no step that is still to be replayed`() async throws {
+    let (store, ledger) = (MemoryCheckpointStore(), Ledger())
+    let (first, second, release) = (Once<Void>(), Once<Void>(), Once<Void>())
+    let chain = Chain("work") { (input: Int) in
+      let isReplay = !ledger.lines.isEmpty
+      try await withThrowingTaskGroup { group in
+        group.addTask {
+          if isReplay { await release.valueIgnoringCancellation() }
+          try await step("first") {}
+          first.settle(())
+        }
+        group.addTask {
+          if isReplay { second.settle(()) } else { await first.valueIgnoringCancellation() }
+          try await step("second") {}
+        }
+        try await group.waitForAll()
+      }
+      try await step("last") {
+        ledger.add("last")
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+      try await step("never") {}
+      return input
+    }
+    let task = Task { try await chain.run(1, id: "w", in: store) }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    let run = chain.hosted(id: "w", in: store, maxValueSize: 1_000, host: Host(), now: { Date() })
+    let end = Task { await run.execute(CancellationToken()) }
+    await second.valueIgnoringCancellation()
+    for _ in 0..<1_000 { await Task.yield() }
+    run.stop()
+    release.settle(())
+    await expectNoDelay { if case .stopped = await end.value {} else { Issue.record("the run did not stop") } }
   }
 }
