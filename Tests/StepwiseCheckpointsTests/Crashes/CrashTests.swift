@@ -90,6 +90,18 @@
       }
     #endif
 
+    @Test func `Children are killed although they are faster than the first one`() async throws {
+      let directory = try TemporaryDirectory(inMemory: true)
+      let program = directory.url.path + "/child"
+      try "#!/bin/sh\nmkdir \"$0.ran\" 2>/dev/null && sleep 2\nexec '\(try crashChild())' \"$@\"\n"
+        .write(toFile: program, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program)
+      let harness = CrashHarness(program: program, arguments: ["1"], workspaces: directory.url.path)
+      let report = try await harness.killAtRandom(kills: 12, seed: 1)
+      #expect(report.problems == [])
+      #expect(report.kills >= 12)
+    }
+
     @Test func `A child that forgets its state is found`() async throws {
       let directory = try TemporaryDirectory(inMemory: true)
       let harness = CrashHarness(
