@@ -192,25 +192,21 @@ struct CheckpointName: Hashable, Sendable {
   /// Returns the meaning of a file name in the directory.
   static func meaning(of file: String) -> Meaning {
     guard file.hasSuffix(suffix) else { return .stranger }
-    var rest = Array(file.utf8.dropLast(suffix.utf8.count))[...]
-    guard rest.count <= longest else { return .stranger }
-    if rest.contains(UInt8(ascii: "~")) { return .inside }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(rest.count)
-    while let byte = rest.popFirst() {
-      if representsItself(byte) {
-        bytes.append(byte)
-        continue
-      }
-      // Only the spelling that a store writes is the file of an id.
-      guard byte == UInt8(ascii: "%"), let high = rest.popFirst().flatMap(digits.firstIndex),
-        let low = rest.popFirst().flatMap(digits.firstIndex), !representsItself(UInt8(high << 4 | low))
-      else { return .stranger }
-      bytes.append(UInt8(high << 4 | low))
+    if file.contains("~") { return .inside }
+    let parts = file.utf8.dropLast(suffix.utf8.count).split(
+      separator: UInt8(ascii: "%"),
+      omittingEmptySubsequences: false
+    )
+    var bytes = Array(parts[0])
+    for part in parts.dropFirst() {
+      guard let byte = UInt8(String(decoding: part.prefix(2), as: UTF8.self), radix: 16) else { return .stranger }
+      bytes.append(byte)
+      bytes += part.dropFirst(2)
     }
-    guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text) else {
-      return .stranger
-    }
+    // Only the spelling that a store writes is the file of an id.
+    guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text),
+      CheckpointName(id).checkpoint == file
+    else { return .stranger }
     return .id(id)
   }
 }
