@@ -200,13 +200,3 @@ public struct CheckpointPage: Sendable, Hashable {
     self.init(ids: rest.prefix(max(1, limit)).map(\.text), hasMore: rest.count > max(1, limit))
   }
 }
-
-/// A store that records with the last stage of a progression that the progression is done.
-package protocol LastStageStore: CheckpointStore {
-  /// Saves as `save(_:ifVersionIs:under:)` does the stage that has the result.
-  @concurrent func saveLast(
-    _ record: CheckpointRecord,
-    ifVersionIs version: UInt64?,
-    under lease: CheckpointLease
-  ) async throws
-}

@@ -3,8 +3,11 @@
 
 import Stepwise
 
-/// A progression that runs under an id: the work between one stage and the next.
-struct CheckpointedRun<P: Progression & Codable>: Sendable {
+/// A progression that runs under an id: its stages, each of which is saved before it is returned.
+struct CheckpointedRun<P: Progression & Codable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  typealias Element = P
+  typealias Failure = any Error
+
   /// A saved stage.
   struct Position: Sendable {
     let stage: P
@@ -23,6 +26,24 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   /// The clock for renewals of the lease.
   var clock = LeaseClock(ContinuousClock())
   let coder = StageCoder<P>()
+  /// The stage that was returned.
+  private var position: Position?
+  /// Whether there is no further stage.
+  private var isEnded = false
+
+  init(_ start: P, id: String, in store: any CheckpointStore) {
+    (self.start, self.id, self.store) = (start, id, store)
+  }
+
+  func makeAsyncIterator() -> Self { self }
+
+  mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
+    let last = exchange(&position, with: nil)
+    guard !exchange(&isEnded, with: true), last?.isLast != true else { return nil }
+    let next = if let last { try await advance(from: last) } else { try await begin() }
+    (position, isEnded) = (next, false)
+    return next.stage
+  }
 
   /// Runs to the last stage.
   @concurrent
@@ -85,23 +106,26 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
   }
 
   private func position(of record: CheckpointRecord, _ holder: LeaseHolder?) throws -> Position {
-    try record.check(id: id, progression: coder.name, at: store.location(of: id))
+    let location = store.location(of: id)
+    try record.check(id: id, progression: coder.name, at: location)
     let stage = try decode(record.stage, schemaVersion: record.schemaVersion)
     var first = record.first
     if record.schemaVersion != coder.schemaVersion {
       let stage = try decode(first, schemaVersion: record.schemaVersion)
-      first = try encoded { try coder.encode(stage) }
+      do { first = try coder.encode(stage) } catch {
+        throw CheckpointError.unencodable(id: id, location: location, reason: StoredReason.text(error))
+      }
     }
     if start is any Equatable, (try? coder.encode(start)) != first,
       StageDifference.path(from: start, to: try decode(first, schemaVersion: coder.schemaVersion)) != nil
     {
-      throw CheckpointError.differentStart(id: id, location: store.location(of: id))
+      throw CheckpointError.differentStart(id: id, location: location)
     }
     return Position(stage: stage, version: record.version, first: first, holder: holder)
   }
 
   private func save(_ stage: P, after position: Position?, _ holder: LeaseHolder) async throws -> Position {
-    let bytes = try encoded { try coder.encodeToSave(stage) }
+    let bytes = try coder.encodeToSave(stage, id: id, location: store.location(of: id))
     let record = CheckpointRecord(
       id: id,
       progression: coder.name,
@@ -110,20 +134,8 @@ struct CheckpointedRun<P: Progression & Codable>: Sendable {
       first: position?.first ?? bytes,
       stage: bytes
     )
-    if stage.result != nil, let store = store as? any LastStageStore {
-      try await store.saveLast(record, ifVersionIs: position?.version, under: holder.lease)
-    } else {
-      try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
-    }
+    try await store.save(record, ifVersionIs: position?.version, under: holder.lease)
     return Position(stage: stage, version: record.version, first: record.first, holder: holder)
-  }
-
-  private func encoded(_ encode: () throws -> [UInt8]) throws(CheckpointError) -> [UInt8] {
-    do {
-      return try encode()
-    } catch {
-      throw .unencodable(id: id, location: store.location(of: id), reason: StoredReason.text(error))
-    }
   }
 
   private func decode(_ bytes: [UInt8], schemaVersion: Int) throws(CheckpointError) -> P {

@@ -24,7 +24,7 @@ extension Progression where Self: Codable {
   ///   stage cannot be resumed; an error of the store.
   @concurrent
   public func run(id: String, in store: some CheckpointStore) async throws -> Result {
-    try await CheckpointedRun(start: self, id: id, store: store).result()
+    try await CheckpointedRun(self, id: id, in: store).result()
   }
 
   /// Returns the stages from the last saved one, or from this one, each saved before it is returned.
@@ -53,28 +53,8 @@ extension Progression where Self: Codable {
     in store: some CheckpointStore,
     leaseClock: some Clock<Duration>
   ) -> some AsyncSequence<Self, any Error> & Sendable {
-    CheckpointedStages(run: CheckpointedRun(start: self, id: id, store: store, clock: LeaseClock(leaseClock)))
-  }
-}
-
-/// The stages of a progression that runs under an id, each of which is saved before it is returned.
-private struct CheckpointedStages<P: Progression & Codable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
-  typealias Element = P
-  typealias Failure = any Error
-
-  let run: CheckpointedRun<P>
-  /// The stage that was returned.
-  var position: CheckpointedRun<P>.Position?
-  /// Whether there is no further stage.
-  var isEnded = false
-
-  func makeAsyncIterator() -> Self { self }
-
-  mutating func next(isolation actor: isolated (any Actor)?) async throws -> P? {
-    let last = exchange(&position, with: nil)
-    guard !exchange(&isEnded, with: true), last?.isLast != true else { return nil }
-    let next = if let last { try await run.advance(from: last) } else { try await run.begin() }
-    (position, isEnded) = (next, false)
-    return next.stage
+    var run = CheckpointedRun(self, id: id, in: store)
+    run.clock = LeaseClock(leaseClock)
+    return run
   }
 }

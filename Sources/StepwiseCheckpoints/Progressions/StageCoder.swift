@@ -32,7 +32,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
   package static var typeName: String { StoredReason.typeName(P.self) }
 
   /// A Boolean value that indicates whether another private type of this process has the name.
-  var isAmbiguous: Bool {
+  package var isAmbiguous: Bool {
     guard String(reflecting: P.self).contains("(unknown context at "), name == Self.typeName else { return false }
     let type = ObjectIdentifier(P.self)
     return privateTypes.withLock { types in
@@ -47,16 +47,16 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
   }
 
   /// Encodes a stage that can be decoded again, as an equal one if it is `Equatable`.
-  func encodeToSave(_ stage: P) throws -> [UInt8] {
-    let bytes = try encode(stage)
-    let copy: P
+  package func encodeToSave(_ stage: P, id: String, location: String) throws(CheckpointError) -> [UInt8] {
     do {
-      copy = try decode(bytes, schemaVersion: schemaVersion)
+      let bytes = try encode(stage)
+      let copy = Result { () throws(DataError) in try decode(bytes, schemaVersion: schemaVersion) }
+        .mapError { DataError(reason: "it could not be decoded again: \($0.reason)") }
+      try StageDifference.check(copy.get(), equals: stage)
+      return bytes
     } catch {
-      throw DataError(reason: "it could not be decoded again: \(error.reason)")
+      throw .unencodable(id: id, location: location, reason: StoredReason.text(error))
     }
-    try StageDifference.check(copy, equals: stage)
-    return bytes
   }
 
   /// Decodes a stage that was stored in any version of the shape.
@@ -91,17 +91,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
 enum StoredReason {
   /// Returns the qualified name of a type, for a private one without the address, which changes with every build.
   static func typeName(_ type: Any.Type) -> String {
-    var (name, isInside) = ("", false)
-    for part in String(reflecting: type).split(separator: ".") {
-      if part.hasPrefix("(unknown context at ") {
-        isInside = !part.hasSuffix(")")
-      } else if isInside {
-        isInside = !part.hasSuffix(")")
-      } else {
-        name += name.isEmpty ? String(part) : "." + part
-      }
-    }
-    return name
+    String(reflecting: type).replacing(/\(unknown context at [^)]*\)\./, with: "")
   }
 
   /// Returns the description of an error, without the value that it concerns, and cut when it is long.

@@ -129,12 +129,12 @@
       }
     }
 
-    func save(_ record: CheckpointRecord, isLast: Bool) async throws {
+    func save(_ stage: [UInt8], version: Int64, shape: Int, isLast: Bool) async throws {
       let save = StageSave(
         claim: row.claim,
-        version: Int64(record.version),
-        shape: Int64(record.schemaVersion),
-        stage: String(decoding: record.stage, as: UTF8.self),
+        version: version,
+        shape: Int64(shape),
+        stage: String(decoding: stage, as: UTF8.self),
         isLast: isLast,
         signals: state.withLock { $0.received }
       )
@@ -143,7 +143,7 @@
       state.withLock { state in
         (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], .now, isLast)
       }
-      surroundings.report(.saved(id: row.id, stageCount: Int(record.version), isLast: isLast))
+      surroundings.report(.saved(id: row.id, stageCount: Int(version), isLast: isLast))
     }
   }
 
@@ -193,39 +193,41 @@
       state.withLock { $0.run }?.stop()
       surroundings.hub.deliver(to: row.id)
     }
+  }
 
-    static let location = "the fleet's table of jobs"
+  /// The store of the chain's run, with one record, whose lease is the worker's.
+  extension ClaimedJob: CheckpointStore {
+    func acquire(_ id: String) async throws -> CheckpointLease {
+      CheckpointLease(id: id, fence: UInt64(bitPattern: row.fence))
+    }
 
-    /// Returns the record of a chain's run.
-    func chainRecord(name: String) async throws -> CheckpointRecord {
+    func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { lease }
+
+    func release(_ lease: CheckpointLease) async throws {}
+
+    func releaseWithoutWaiting(_ lease: CheckpointLease) {}
+
+    func load(_ id: String) async throws -> CheckpointRecord? {
       let entries = "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1"
-      let rows = try await surroundings.run(entries, [.text(row.id)])
+      let rows = try await surroundings.run(entries, [.text(id)])
       do {
         return try CheckpointRecord(
-          hosted: row.id,
-          name: name,
+          hosted: id,
+          name: row.name,
           start: row.first,
           version: row.firstShape,
           recordVersion: UInt64(rows.last?.integer(0) ?? 1),
           entries: rows.compactMap { $0.bytes(1) }
         )
       } catch {
-        throw CheckpointError.damaged(id: row.id, location: Self.location, reason: error.reason)
+        throw CheckpointError.damaged(id: id, location: location(of: id), reason: error.reason)
       }
     }
 
-    func append(_ entry: [UInt8], number: Int64) async throws {
-      let save = EntrySave(
-        claim: row.claim,
-        number: number,
-        entry: entry,
-        signals: DurableEvent.signals(in: entry).map { Int64($0) }
-      )
-      try await surroundings.append(save)
-      state.withLock { $0.attempt = 1 }
-    }
-
-    func replace(with entry: [UInt8], number: Int64) async throws {
+    /// Replaces the entries of a run that continues; those of one that has ended are removed with the end of the job.
+    func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
+      let entry = record.hostedEntry
+      if let events = try? DurableEvent.events(in: entry), DurableLog(events).isEnded { return }
       let rows = try await surroundings.run(
         """
         WITH held AS (
@@ -237,10 +239,31 @@
         ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
         RETURNING number
         """,
-        row.claim.parameters + [.integer(number), .bytes(entry)]
+        row.claim.parameters + [.integer(Int64(record.version)), .bytes(entry)]
       )
       if rows.isEmpty { throw LostJob() }
     }
+
+    func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
+      let save = EntrySave(
+        claim: row.claim,
+        number: Int64(version) + 1,
+        entry: entry,
+        signals: DurableEvent.signals(in: entry).map { Int64($0) }
+      )
+      try await surroundings.append(save)
+      state.withLock { $0.attempt = 1 }
+    }
+
+    func remove(_ id: String) async throws {
+      throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
+    }
+
+    func list(after last: String?, limit: Int) async throws -> CheckpointPage {
+      CheckpointPage(ids: [row.id], hasMore: false)
+    }
+
+    func location(of id: String) -> String { "the fleet's table of jobs" }
   }
 
   /// A job that was lost: its fencing number is not the present one.

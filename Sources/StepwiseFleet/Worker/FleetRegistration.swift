@@ -41,24 +41,20 @@
       let coder = StageCoder<P>()
       let (name, version) = (coder.name, coder.schemaVersion)
       self.init(name: name, version: version, retry: retry, limits: limits, isRetryable: isRetryable) { job in
-        let row = job.row
-        let stage = row.stage ?? row.first
-        let first = try coder.decode(row.first, shape: row.firstShape, of: row.id)
-        // The first stage keeps the shape in which it was enqueued; a record has one shape.
-        let isPresent = row.firstShape == version && row.shape == version
-        let record = CheckpointRecord(
-          id: row.id,
-          progression: name,
-          schemaVersion: version,
-          version: UInt64(row.version),
-          first: isPresent ? Array(row.first.utf8) : try coder.encode(first),
-          stage: isPresent ? Array(stage.utf8) : try coder.encode(coder.decode(stage, shape: row.shape, of: row.id))
-        )
-        for try await stage in first.stages(id: row.id, in: ClaimedJobStore(job: job) { record }) {
-          if stage.result != nil { return Ending(state: .done) }
-          if job.isStopping { break }
+        try Task.checkCancellation()
+        let (row, location) = (job.row, job.location(of: job.row.id))
+        if coder.isAmbiguous { throw CheckpointError.ambiguousType(id: row.id, location: location, name: name) }
+        var stage = try coder.decode(row.stage ?? row.first, shape: row.shape, of: row.id)
+        var version = row.version
+        while stage.result == nil {
+          if job.isStopping { return nil }
+          try Task.checkCancellation()
+          stage = try await stage.next()
+          version += 1
+          let bytes = try coder.encodeToSave(stage, id: row.id, location: location)
+          try await job.save(bytes, version: version, shape: coder.schemaVersion, isLast: stage.result != nil)
         }
-        return nil
+        return Ending(state: .done)
       }
     }
 
@@ -72,7 +68,7 @@
       self.init(name: name, version: version, retry: retry, limits: limits) { job in
         let run = chain.hosted(
           id: job.row.id,
-          in: ClaimedJobStore(job: job) { try await job.chainRecord(name: name) },
+          in: job,
           maxValueSize: 16 * 1_024 * 1_024,
           host: job,
           now: { Date(timeIntervalSince1970: job.row.now) }
@@ -159,49 +155,5 @@
 
     /// No limits.
     public static let none = FleetLimits()
-  }
-
-  /// What a claimed job is to its run: a store with one record, whose lease is the worker's.
-  private struct ClaimedJobStore: LastStageStore {
-    let job: ClaimedJob
-    let record: @Sendable () async throws -> CheckpointRecord
-
-    func acquire(_ id: String) async throws -> CheckpointLease {
-      CheckpointLease(id: id, fence: UInt64(bitPattern: job.row.fence))
-    }
-
-    func renew(_ lease: CheckpointLease) async throws -> CheckpointLease { lease }
-
-    func release(_ lease: CheckpointLease) async throws {}
-
-    func releaseWithoutWaiting(_ lease: CheckpointLease) {}
-
-    func load(_ id: String) async throws -> CheckpointRecord? { try await record() }
-
-    /// Saves a stage of a progression, or replaces the entries of a chain's run that continues; those of one that has ended
-    /// are removed with the end of the job.
-    func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
-      guard job.row.isChain else { return try await job.save(record, isLast: false) }
-      if let events = try? DurableEvent.events(in: record.hostedEntry), DurableLog(events).isEnded { return }
-      try await job.replace(with: record.hostedEntry, number: Int64(record.version))
-    }
-
-    func saveLast(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
-      try await job.save(record, isLast: true)
-    }
-
-    func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
-      try await job.append(entry, number: Int64(version) + 1)
-    }
-
-    func remove(_ id: String) async throws {
-      throw CheckpointError.held(id: id, location: location(of: id), processID: nil)
-    }
-
-    func list(after last: String?, limit: Int) async throws -> CheckpointPage {
-      CheckpointPage(ids: [], hasMore: false)
-    }
-
-    func location(of id: String) -> String { ClaimedJob.location }
   }
 #endif
