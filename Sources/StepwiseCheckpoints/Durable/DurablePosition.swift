@@ -14,16 +14,21 @@ final class DurablePosition: Sendable {
   let step: String?
   /// Whether the code undoes that step.
   let isUndo: Bool
-  private let names = Lock(StepNames())
-  /// The task that the code of the place runs in.
-  private let owner: Int
+  private let place: Place
 
-  init(_ run: DurableRun, scope: String, step: String?, isUndo: Bool = false) {
+  /// What the positions at one place share.
+  final class Place: Sendable {
+    let names = Lock(StepNames())
+    /// The task that the code of the place runs in.
+    let owner = DurablePosition.task
+  }
+
+  init(_ run: DurableRun, scope: String, step: String?, isUndo: Bool = false, at place: Place = Place()) {
     self.run = run
     self.scope = scope
     self.step = step
     self.isUndo = isUndo
-    owner = Self.task
+    self.place = place
   }
 
   /// The identity of the current task.
@@ -33,19 +38,19 @@ final class DurablePosition: Sendable {
 
   /// Returns the key and the position of a step that is called here; nil when the name is used up.
   func name(_ step: JournalStep) -> (key: String, index: Int?)? {
-    let isOwner = step.isPlanned || owner == Self.task
-    guard let (occurrence, index) = names.withLock({ $0.next(step.name, isOwner: isOwner) }) else { return nil }
+    let isOwner = step.isPlanned || place.owner == Self.task
+    guard let (occurrence, index) = place.names.withLock({ $0.next(step.name, isOwner: isOwner) }) else { return nil }
     return (DurableLog.key(step.name, occurrence, in: scope), index)
   }
 
   /// Returns the key of the next step with a name, without calling it.
   func next(_ name: String) -> String {
-    DurableLog.key(name, names.withLock { $0.count(of: name) } + 1, in: scope)
+    DurableLog.key(name, place.names.withLock { $0.count(of: name) } + 1, in: scope)
   }
 
   /// Returns the key of a place that the engine opens here.
   func open(_ name: String) -> String {
-    DurableLog.key(name, names.withLock { $0.open(name) }, in: scope)
+    DurableLog.key(name, place.names.withLock { $0.open(name) }, in: scope)
   }
 }
 

@@ -20,7 +20,7 @@ extension DurableRun {
     state.withLock { state in
       state.holder = holder
       state.interrupt = interrupt
-      state.task = DurablePosition.task
+      state.place = DurablePosition.Place()
     }
     var stored = try await stored()
     if stored == nil { stored = try await saveStart(under: holder.lease) }

@@ -76,7 +76,7 @@ extension DurableRun {
     let task = Task.isCancelled ? DurablePosition.task : nil
     let isCancelled = run.isRunCancelled
     let isStopped = state.withLock { state in
-      !state.isStopRequested && state.cancellation == nil && (isCancelled || task == state.task)
+      !state.isStopRequested && state.cancellation == nil && (isCancelled || task == state.place.owner)
     }
     if isStopped { stop() }
   }

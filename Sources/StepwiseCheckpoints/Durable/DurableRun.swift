@@ -93,7 +93,7 @@ final class DurableRun: RunJournal {
 
   /// Whether the code does nothing any more; a step in doubt that is repeated works as in any other run.
   var isUnwinding: Bool {
-    let scope = DurablePosition.current.map { $0.run === self ? $0.scope : "" } ?? ""
+    let scope = currentPosition?.scope ?? ""
     return state.withLock { $0.log.isUnwinding && !$0.log.isRepeated(scope) }
   }
 
@@ -102,7 +102,7 @@ final class DurableRun: RunJournal {
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
   func poison(_ state: inout DurableState) -> CancellationError {
-    state.poisoned.insert(position.scope)
+    state.poisoned.insert(currentPosition?.scope ?? "")
     return CancellationError()
   }
 
@@ -116,17 +116,12 @@ final class DurableRun: RunJournal {
   // MARK: - Position
 
   var position: DurablePosition {
-    if let current = DurablePosition.current, current.run === self { return current }
-    return root
+    currentPosition ?? DurablePosition(self, scope: "", step: nil, at: state.withLock { $0.place })
   }
 
-  private var root: DurablePosition {
-    rootPosition.withLock { root in
-      if let root { return root }
-      let new = DurablePosition(self, scope: "", step: nil)
-      root = new
-      return new
-    }
+  /// Nil outside of steps.
+  private var currentPosition: DurablePosition? {
+    DurablePosition.current.flatMap { $0.run === self ? $0 : nil }
   }
 
   /// Whether the innermost run around the code is this one.
@@ -139,7 +134,6 @@ final class DurableRun: RunJournal {
   let ended = Once<Void>()
   private let input: any (Codable & Sendable).Type
   private let output: any (Codable & Sendable).Type
-  private let rootPosition = Lock(DurablePosition?.none)
 }
 
 /// Ends a check of a stored run where the stored steps end.
@@ -174,8 +168,8 @@ struct DurableState: Sendable {
   var isStopRequested = false
   /// The scopes in which a step has thrown because the run stops, so that what their code returns means nothing.
   var poisoned: Set<String> = []
-  /// The identity of the run's own task, which nothing but a stop cancels.
-  var task = 0
+  /// Where the run's own task calls steps, which nothing but a stop cancels.
+  var place = DurablePosition.Place()
   /// Whether an earlier process has decided the outcome, or that the run is cancelled.
   var isResumed = false
   var cancellation: Cancellation?

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
 import StepwiseCheckpoints
 import StepwiseTesting
@@ -146,5 +147,24 @@ struct DurableChainTests {
     for await case .replayed(let step) in run.events { replayed.append("\(step)") }
     #expect(replayed == ["a"])
     #expect(run.trace.text.contains("a · replayed"))
+  }
+
+  @Test(arguments: [true, false])
+  func `A run is released when it has ended`(fails: Bool) async throws {
+    final class Witness: Sendable {}
+    weak var witness: Witness?
+    do {
+      let (object, store) = (Witness(), MemoryCheckpointStore())
+      witness = object
+      let now: @Sendable () -> Date = { withExtendedLifetime(object) { Date() } }
+      _ = try? await Chain("x") { (input: Int) in
+        try await step("a") {
+          if fails { throw Declined(card: "x") }
+        } undo: {
+        }
+        return input
+      }.run(1, id: "x", in: store, now: now)
+    }
+    #expect(witness == nil)
   }
 }
