@@ -194,22 +194,12 @@
       }
       var values: Set<Int> = []
       for part in field.split(separator: ",", omittingEmptySubsequences: false) {
-        let pieces = part.split(separator: "/", omittingEmptySubsequences: false)
-        guard (1...2).contains(pieces.count) else { throw failure }
-        var step = 1
-        if pieces.count == 2 {
-          guard let number = Int(pieces[1]), number >= 1 else { throw failure }
-          step = number
-        }
-        let bounds = pieces[0].split(separator: "-", omittingEmptySubsequences: false)
-        let (low, high): (Int, Int)
-        switch (pieces[0], bounds.count) {
-        case ("*", _): (low, high) = (range.lowerBound, range.upperBound)
-        case (_, 1): (low, high) = (try number(bounds[0]), pieces.count == 2 ? range.upperBound : try number(bounds[0]))
-        case (_, 2): (low, high) = (try number(bounds[0]), try number(bounds[1]))
-        default: throw failure
-        }
-        guard low <= high else { throw failure }
+        guard let match = part.wholeMatch(of: /(?:\*|(\w+)(?:-(\w+))?)(?:\/(\d+))?/) else { throw failure }
+        let (_, first, last, every) = match.output
+        let low = if let first { try number(first) } else { range.lowerBound }
+        let isOne = first != nil && last == nil && every == nil
+        let high = if let last { try number(last) } else { isOne ? low : range.upperBound }
+        guard let step = Int(every ?? "1"), step >= 1, low <= high else { throw failure }
         values.formUnion(stride(from: low, through: high, by: step))
       }
       return values
