@@ -185,6 +185,8 @@ package struct FileLocation: Sendable, Hashable {
 
 /// What the file system knows about a file.
 package struct FileFacts: Sendable, Hashable {
+  /// Whether it is neither a directory nor a device, a pipe or a link.
+  package let isRegular: Bool
   /// The size in bytes.
   package let size: Int
   /// The time of the last change of the content, in seconds since 1970.
@@ -196,6 +198,7 @@ package struct FileFacts: Sendable, Hashable {
     #else
       let time = status.st_mtim
     #endif
+    isRegular = status.st_mode & S_IFMT == S_IFREG
     size = Int(status.st_size)
     lastChange = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }

@@ -3,16 +3,6 @@
 
 import StepwiseFiles
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
 /// The content of a checkpoint file, format 1 to 3.
 ///
 /// Numbers are big-endian.
@@ -114,11 +104,9 @@ struct CheckpointFile {
   ///
   /// - Throws: `DataError` when the file is damaged, and the errors of the system.
   init(_ file: OpenFile) throws {
-    let status = try file.status()
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: break
-    case S_IFDIR: throw DataError(reason: "it is a directory")
-    default: throw DataError(reason: "it is not a regular file")
+    let facts = FileFacts(try file.status())
+    guard facts.isRegular else {
+      throw DataError(reason: file.location.isDirectory ? "it is a directory" : "it is not a regular file")
     }
     self.file = file
     prefix = try file.read(Self.prefixLength)
@@ -127,12 +115,12 @@ struct CheckpointFile {
       throw DataError(reason: "it does not start with STEPWISE")
     }
     format = try Int(reader.number(UInt32.self))
-    let (size, length) = (Int(status.st_size), try reader.number(UInt64.self))
-    guard length == size || format > 1 && length < size && length > Self.prefixLength else {
-      throw DataError(reason: "it has \(size) bytes, and \(length) were written")
+    let length = try reader.number(UInt64.self)
+    guard length == facts.size || format > 1 && length < facts.size && length > Self.prefixLength else {
+      throw DataError(reason: "it has \(facts.size) bytes, and \(length) were written")
     }
     bodyLength = Int(length) - Self.prefixLength
-    appendedLength = size - Int(length)
+    appendedLength = facts.size - Int(length)
     checksum = try reader.number(UInt64.self)
     guard format > 0 else { throw DataError(reason: "its format is 0") }
   }

@@ -139,26 +139,18 @@ struct CheckpointName: Hashable, Sendable {
   let stem: String
 
   init(_ id: CheckpointID) {
-    var name: [UInt8] = []
-    name.reserveCapacity(id.bytes.count)
-    // Where the name is cut if it is too long: before the first byte that does not leave room for the hash.
-    var cut = 0
-    for byte in id.bytes {
-      if Self.representsItself(byte) {
-        name.append(byte)
-      } else {
-        name += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
-      }
-      if name.count <= Self.longest - 65 { cut = name.count }
+    let name = id.bytes.flatMap { byte in
+      Self.representsItself(byte) ? [byte] : Array("%\(SHA256.hexadecimal([byte]))".utf8)
     }
-    if name.count > Self.longest {
-      stem = String(decoding: name[..<cut], as: UTF8.self) + "~" + SHA256.hex(id.bytes)
-    } else {
+    guard name.count > Self.longest else {
       stem = String(decoding: name, as: UTF8.self)
+      return
     }
+    // Cut before the first byte that does not leave room for the hash.
+    var start = name.prefix(Self.longest - 65)
+    if let escape = start.suffix(2).lastIndex(of: UInt8(ascii: "%")) { start = start[..<escape] }
+    stem = String(decoding: start, as: UTF8.self) + "~" + SHA256.hex(id.bytes)
   }
-
-  private static let digits = Array("0123456789abcdef".utf8)
 
   private static func representsItself(_ byte: UInt8) -> Bool {
     switch byte {
