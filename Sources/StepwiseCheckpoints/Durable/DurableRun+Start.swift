@@ -9,9 +9,7 @@ extension DurableRun {
   func begin(_ interrupt: @escaping @Sendable (String?) -> Void) async throws -> JournalStart {
     let holder: LeaseHolder
     do {
-      holder = try await LeaseHolder(id, of: store, LeaseClock(ContinuousClock())) { [weak self] in
-        if let self { stop(throwing: store.lostLease(of: id)) }
-      }
+      holder = try await LeaseHolder(id, of: store, LeaseClock(ContinuousClock()))
     } catch let error as CheckpointError where error.cannotWrite {
       // On a full or read-only disk the outcome of a run that has ended can still be read.
       guard let stored = try await stored(), stored.log.isEnded else { throw error }
@@ -22,6 +20,7 @@ extension DurableRun {
       state.interrupt = interrupt
       state.place = DurablePosition.Place()
     }
+    holder.loss?.onCancel { [weak self] _ in if let self { stop(throwing: store.lostLease(of: id)) } }
     var stored = try await stored()
     if stored == nil { stored = try await saveStart(under: holder.lease) }
     guard let stored else { throw CheckpointError.notStarted(id: id, location: location) }

@@ -16,21 +16,19 @@ final class LeaseHolder: Sendable {
   private let renewing: Task<Void, Never>?
 
   /// Acquires the lease of an id and starts to renew it.
-  init(
-    _ id: String,
-    of store: any CheckpointStore,
-    _ clock: LeaseClock,
-    onLoss: @escaping @Sendable () -> Void = {}
-  ) async throws {
+  init(_ id: String, of store: any CheckpointStore, _ clock: LeaseClock) async throws {
     let requested = clock.now()
     let lease = try await store.acquire(id)
     self.lease = lease
     self.store = store
     renewal = lease.duration.map { duration in
-      LeaseRenewal(lease, of: store, clock, LeaseTerm(duration, at: requested), onLoss)
+      LeaseRenewal(lease, of: store, clock, LeaseTerm(duration, at: requested))
     }
     renewing = renewal.map { renewal in spawn { await renewal.run() } }
   }
+
+  /// Cancelled when the lease is lost; nil for a lease that does not expire.
+  var loss: CancellationToken? { renewal?.loss }
 
   /// Whether the lease is lost, which a process that was suspended for a while may not have noticed.
   var isOver: Bool { renewal?.isOver() ?? false }
@@ -43,22 +41,19 @@ final class LeaseHolder: Sendable {
   /// Runs the body unless the lease is lost, and cancels the body when the lease is lost, because its value could not
   /// be saved.
   func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    guard let renewal else { return try await body() }
-    let lost = store.lostLease(of: lease.id)
+    guard let loss else { return try await body() }
     // If the process was suspended for a while, the stage may run before the renewal that finds the lease over.
-    if isOver { throw lost }
-    return try await withThrowingTaskGroup(of: Value?.self) { group in
-      group.addTask { try await body() }
-      group.addTask {
-        if await renewal.loss.value() != nil { throw lost }
-        return nil
-      }
-      for try await case let value? in group {
-        group.cancelAll()
-        return value
-      }
-      throw CancellationError()
+    if isOver { throw store.lostLease(of: lease.id) }
+    let task = spawn { await Result.of { try await body() } }
+    let registration = loss.onCancel { _ in task.cancel() }
+    defer { registration.remove() }
+    let result = await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
     }
+    if loss.isCancelled { throw store.lostLease(of: lease.id) }
+    return try result.get()
   }
 
   /// Releases the lease.
@@ -73,30 +68,22 @@ final class LeaseHolder: Sendable {
 
 /// Renews a lease until its task is cancelled or the lease is lost.
 final class LeaseRenewal: Sendable {
-  /// Settled when the lease is lost.
-  let loss = Once<Void>()
+  /// Cancelled when the lease is lost.
+  let loss = CancellationToken()
   private let lease: CheckpointLease
   private let store: any CheckpointStore
   private let clock: LeaseClock
   private let term: Lock<LeaseTerm>
-  private let onLoss: @Sendable () -> Void
 
-  init(
-    _ lease: CheckpointLease,
-    of store: any CheckpointStore,
-    _ clock: LeaseClock,
-    _ term: LeaseTerm,
-    _ onLoss: @escaping @Sendable () -> Void
-  ) {
+  init(_ lease: CheckpointLease, of store: any CheckpointStore, _ clock: LeaseClock, _ term: LeaseTerm) {
     self.lease = lease
     self.store = store
     self.clock = clock
     self.term = Lock(term)
-    self.onLoss = onLoss
   }
 
   /// Returns whether the lease is over.
-  func isOver() -> Bool { loss.settled != nil || proceed() == .stop }
+  func isOver() -> Bool { loss.isCancelled || proceed() == .stop }
 
   /// Renews the lease and concurrently waits for its end, so that a renewal that hangs does not hide the loss.
   @concurrent
@@ -112,7 +99,7 @@ final class LeaseRenewal: Sendable {
   private func proceed() -> LeaseTerm.Action {
     let now = clock.now()
     let action = term.withLock { $0.proceed(at: now) }
-    if action == .stop, loss.settle(()) { onLoss() }
+    if action == .stop { loss.cancel() }
     return action
   }
 
