@@ -109,15 +109,11 @@ extension DurableRun {
     let deadline = rest.map { ContinuousClock.now + $0 }
     let wait = DurableWait(end: rest.map { now + Int($0 / .milliseconds(1)) }, signal: name)
     return try await waiting(wait, at: step) {
-      while true {
-        let news = host.news()
-        // Once more at the end: a signal that was sent in time is not missed.
-        if let value = try await take(name, as: type, from: host, at: step) { return value }
-        let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
-        if rest <= .zero { throw timedOut }
-        await news(min(rest, .seconds(3_600)))
-        try Task.checkCancellation()
+      let value = try await DurableSignals.take(until: deadline, host.news()) {
+        try await take(name, as: type, from: host, at: step)
       }
+      guard let value else { throw timedOut }
+      return value
     }
   }
 
@@ -151,6 +147,22 @@ package enum DurableSignals {
   ) async throws -> Value? {
     guard let position = DurablePosition.current, position.run.isCurrent, let step = position.step else { return nil }
     return try await position.run.receive(name, as: type, timeout: timeout, at: step)
+  }
+
+  /// Takes something when there is news, and at a deadline; returns nil when there is nothing by then.
+  package nonisolated(nonsending) static func take<Value>(
+    until deadline: ContinuousClock.Instant?,
+    _ news: @Sendable (_ limit: Duration) async -> Void,
+    _ take: nonisolated(nonsending) () async throws -> Value?
+  ) async throws -> Value? {
+    while true {
+      // Once more at the end: a signal that was sent in time is not missed.
+      if let value = try await take() { return value }
+      let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
+      if rest <= .zero { return nil }
+      await news(min(rest, .seconds(3_600)))
+      try Task.checkCancellation()
+    }
   }
 
   package static func encode<Value: Codable>(_ value: Value) throws -> [UInt8] {

@@ -19,7 +19,7 @@ final class DurableRun: RunJournal {
     /// Nil to resume with the stored one.
     var input: (any Sendable)?
     var version = 0
-    var maxValueSize = Int.max
+    var maxValueSize = 16 * 1_024 * 1_024
     /// The wall-clock time.
     var now: @Sendable () -> Date = { Date() }
     /// Resumes only, and runs no body.

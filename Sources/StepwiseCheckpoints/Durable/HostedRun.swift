@@ -11,18 +11,10 @@ package import Stepwise
 
 /// A durable run that another module executes, which stores where the run began, its entries and its outcome.
 package struct HostedRun: Sendable {
-  /// How an execution has ended.
-  package enum End: Sendable {
-    /// The run has its outcome, and nothing is to be undone.
-    case ended(StoredOutcome)
-    /// The run was stopped and can be resumed.
-    case stopped
-    /// The run cannot continue here, or an undo has failed; it can be resumed.
-    case failed(any Error)
-  }
-
-  /// Runs until an end; the token stops the run.
-  package let execute: @Sendable (_ token: CancellationToken) async -> End
+  /// Runs until the run has its outcome, and nothing is to be undone; returns nil when it was stopped, by the token as well.
+  ///
+  /// It throws when the run cannot continue here, or when an undo has failed; the run can be resumed.
+  package let execute: @Sendable (_ token: CancellationToken) async throws -> StoredOutcome?
   let run: DurableRun
 
   /// Cancels the run for good.
@@ -58,22 +50,20 @@ extension Chain where Input: Codable, Output: Codable {
   package nonisolated func hosted(
     id: String,
     in store: some CheckpointStore,
-    maxValueSize: Int,
     host: any DurableHost,
     now: @escaping @Sendable () -> Date
   ) -> HostedRun {
-    let settings = DurableRun.Settings(name: storedName, id: id, maxValueSize: maxValueSize, now: now, host: host)
+    let settings = DurableRun.Settings(name: storedName, id: id, now: now, host: host)
     let run = DurableRun(of: Self.self, settings, in: store)
-    let execute: @Sendable (CancellationToken) async -> HostedRun.End = { token in
+    let execute: @Sendable (CancellationToken) async throws -> StoredOutcome? = { token in
       let handle = self.start(with: run, cancelledBy: token)
       let outcome = await handle.outcome
       let (stopError, stored) = run.state.withLock { ($0.stopError, $0.log.isEnded ? $0.log.outcome : nil) }
-      if let stopError { return .failed(stopError) }
-      if let stored { return .ended(stored) }
-      if run.isStopped { return .stopped }
-      if let error = handle.undoErrors.first { return .failed(error) }
-      if case .failed(let error) = outcome { return .failed(error) }
-      return .stopped
+      if let stopError { throw stopError }
+      if stored != nil || run.isStopped { return stored }
+      if let error = handle.undoErrors.first { throw error }
+      if case .failed(let error) = outcome { throw error }
+      return nil
     }
     return HostedRun(execute: execute, run: run)
   }

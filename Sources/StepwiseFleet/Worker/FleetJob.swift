@@ -149,16 +149,12 @@
       if let end, end.rest <= .zero { return nil }
       let deadline = end.map { ContinuousClock.now + $0.rest }
       let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signal: signal)]
-      let news = claim.surroundings.hub.news(of: id)
+      let news = claim.news()
       guard claim.park(waits) else { throw JobSuspension(waits) }
-      let result = await Result.of { () async throws -> Value? in
-        while true {
-          if let value = try await take() { return value }
-          let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
-          if rest <= .zero { return nil }
-          await news(min(rest, .seconds(3_600)))
-          try Task.checkCancellation()
+      let result = await Result.of {
+        try await DurableSignals.take(until: deadline, news) {
           if claim.isStopping { throw JobSuspension(waits) }
+          return try await take()
         }
       }
       await claim.unpark()

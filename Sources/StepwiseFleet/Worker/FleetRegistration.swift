@@ -69,26 +69,23 @@
         let run = chain.hosted(
           id: job.row.id,
           in: job,
-          maxValueSize: 16 * 1_024 * 1_024,
           host: job,
           now: { Date(timeIntervalSince1970: job.row.now) }
         )
         if job.row.isCancellationRequested { job.cancelRun(reason: try await job.cancellationReason()) }
         job.attach(run)
         defer { job.detach() }
-        switch await run.execute(job.token) {
-        case .ended(let outcome):
-          let state: FleetState =
-            switch outcome {
-            case .resolved: .done
-            case .failed: .failed
-            case .cancelled: .cancelled
-            }
-          return Ending(state: state, error: outcome.failure.map(Ending.text), outcome: outcome.text)
-        case .stopped where job.isStopping: return nil
-        case .stopped: throw CancellationError()
-        case .failed(let error): throw error
+        guard let outcome = try await run.execute(job.token) else {
+          if job.isStopping { return nil }
+          throw CancellationError()
         }
+        let state: FleetState =
+          switch outcome {
+          case .resolved: .done
+          case .failed: .failed
+          case .cancelled: .cancelled
+          }
+        return Ending(state: state, error: outcome.failure.map(Ending.text), outcome: outcome.text)
       }
     }
   }

@@ -37,7 +37,7 @@ struct Goods: Codable, Equatable {
 func expectNoDelay<Value>(
   _ replay: nonisolated(nonsending) () async throws -> Value,
   at location: SourceLocation = #_sourceLocation
-) async rethrows -> Value {
+) async throws -> Value {
   let start = ContinuousClock.now
   defer { #expect(ContinuousClock.now - start < .seconds(8), sourceLocation: location) }
   return try await replay()
