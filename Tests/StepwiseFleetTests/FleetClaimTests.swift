@@ -116,8 +116,7 @@
     func `A job notifies two workers that know its name and have a free slot`() async throws {
       let fleet = test.fleet(slots: 2)
       fleet.register(Work.self)
-      let (listener, journal) = try await test.listen()
-      defer { listener.stop() }
+      let journal = try await test.listen()
       var full: [Int64] = []
       for _ in 0..<5 { full.append(try await fleet.registerWorker(knowing: [name], within: limit)) }
       try await fleet.enqueue((0..<10).map { (id: "\($0)", progression: Work.script()) })

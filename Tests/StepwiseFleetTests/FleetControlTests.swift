@@ -54,8 +54,7 @@
     @Test
     func `A queued job is announced again when a wait for it begins`() async throws {
       let fleet = test.fleet()
-      let (listener, journal) = try await test.listen()
-      defer { listener.stop() }
+      let journal = try await test.listen()
       let worker = try await fleet.registerWorker(knowing: [StageCoder<Work>().name], within: .seconds(30))
       try await fleet.enqueue(Work.script(), id: "a")
       try await fleet.enqueue(Work.script(), id: "later", options: FleetOptions(start: .after(.seconds(3_600))))

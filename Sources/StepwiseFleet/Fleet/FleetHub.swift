@@ -32,18 +32,21 @@
 
     /// Those of the subscribers to each job, and of the workers.
     let calls = Lock<[String?: [ObjectIdentifier: Call]]>([:])
-    private let listener: PostgresListener?
+    private let channel: String
+    /// The connection string, until the hub listens.
+    private let server: Lock<String?>
 
     /// Creates a hub; without a connection string, it receives no notifications.
     init(_ connectionString: String?, channel: String) {
-      listener = connectionString.map { PostgresListener($0, channel: channel) }
+      self.channel = channel
+      server = Lock(connectionString)
     }
-
-    deinit { listener?.stop() }
 
     /// Subscribes to the news of a job, or else to those for workers; the first call starts to listen.
     func subscribe(to id: String? = nil, _ call: @escaping Call) -> Subscription {
-      listener?.start { [weak self] in self?.deliver($0) }
+      if let server = server.withLock({ $0.take() }) {
+        Self.listen(server, channel, while: { [weak self] in self != nil }, { [weak self] in self?.deliver($0) })
+      }
       return Subscription(id, in: self, call)
     }
 
@@ -69,42 +72,28 @@
       }
       for call in calls { call(payload) }
     }
-  }
 
-  /// A connection that waits for the notifications of one channel, on a separate queue, until it is stopped.
-  ///
-  /// It connects again after it broke: with a growing delay, of at most 5 seconds. What it missed before is not
-  /// delivered, so it says when it has connected.
-  final class PostgresListener: Sendable {
-    private enum State { case idle, listening, stopped }
-
-    private let connectionString: String
-    private let channel: String
-    private let state = Lock(State.idle)
-
-    init(_ connectionString: String, channel: String) {
-      (self.connectionString, self.channel) = (connectionString, channel)
-    }
-
-    /// Starts to listen, unless it has; calls `receive` with nil each time that it has connected, and with each payload, in
-    /// order.
-    func start(_ receive: @escaping @Sendable (_ payload: String?) -> Void) {
-      let isFirst = state.withLock { state in
-        defer { if state == .idle { state = .listening } }
-        return state == .idle
-      }
-      guard isFirst else { return }
+    /// Waits for the notifications of a channel, on a separate queue and as long as they are needed.
+    ///
+    /// It connects again after the connection broke: with a growing delay, of at most 5 seconds. What it missed before is
+    /// not delivered, so it calls `receive` with nil each time that it has connected, and with each payload, in order.
+    static func listen(
+      _ connectionString: String,
+      _ channel: String,
+      while isNeeded: @escaping @Sendable () -> Bool,
+      _ receive: @escaping Call
+    ) {
       let listen = "LISTEN " + PostgresSchema(name: channel).quoted
-      DispatchQueue(label: "stepwise.postgres.listener").async { [self] in
+      DispatchQueue(label: "stepwise.postgres.listener").async {
         var delay = Duration.milliseconds(50)
-        while !isOver {
+        while isNeeded() {
           do {
             let socket = try PostgresSocket(connectionString, deadline: .now + .seconds(10))
             try socket.prepare(listen, as: "listen", [], deadline: .now + .seconds(10))
             _ = try socket.execute("listen", [], deadline: .now + .seconds(10))
             delay = .milliseconds(50)
             receive(nil)
-            while !isOver {
+            while isNeeded() {
               for payload in try socket.notifications(deadline: .now + .milliseconds(500)) { receive(payload) }
             }
           } catch {
@@ -115,10 +104,6 @@
         }
       }
     }
-
-    func stop() { state.withLock { $0 = .stopped } }
-
-    private var isOver: Bool { state.withLock { $0 == .stopped } }
   }
 
   extension Once {

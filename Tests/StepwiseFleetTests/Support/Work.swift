@@ -71,15 +71,14 @@
       )
     }
 
-    /// Listens until the listener is stopped; returns it, and the payloads of the notifications.
-    func listen() async throws -> (PostgresListener, Journal) {
+    /// Returns the payloads of the notifications from now on, as long as the journal exists.
+    func listen() async throws -> Journal {
       let (isListening, journal) = (Once<Void>(), Journal())
-      let listener = PostgresListener(server ?? "", channel: schema)
-      listener.start { payload in
-        if let payload { journal.add(payload) } else { isListening.settle(()) }
+      FleetHub.listen(server ?? "", schema, while: { [weak journal] in journal != nil }) { [weak journal] payload in
+        if let payload { journal?.add(payload) } else { isListening.settle(()) }
       }
       try await isListening.value(of: "the listener's connection")
-      return (listener, journal)
+      return journal
     }
 
     /// Runs a body while workers run, and then drains them.
