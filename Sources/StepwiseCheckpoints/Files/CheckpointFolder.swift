@@ -58,9 +58,9 @@ struct CheckpointFolder: Sendable {
   func write(_ record: CheckpointRecord, of id: CheckpointID, format: Int = 1) throws(FileFailure) {
     let temporary = temporary(of: id)
     do {
-      let file = try create(temporary)
-      try file.write(CheckpointFile.bytes(of: record, format: format), at: 0)
-      try file.sync()
+      let new = try create(temporary)
+      try new.write(CheckpointFile.bytes(of: record, format: format), at: 0)
+      try new.sync()
     } catch {
       _ = try? temporary.unlink()
       throw error
