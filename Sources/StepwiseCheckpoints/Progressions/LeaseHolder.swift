@@ -146,42 +146,25 @@ package struct LeaseTerm: Sendable, Equatable {
     case stop
   }
 
-  private enum State: Sendable, Equatable {
-    /// The lease was granted at `start` and is renewed no later than `renewal`.
-    case limited(start: Duration, duration: Duration, renewal: Duration)
-    /// The lease is over.
-    case over
-  }
-
-  /// The longest duration, so that no sum overflows; also for a lease that ends only with its holder.
-  private static let longest = Duration.seconds(1 << 31)
-
-  private var state: State
-
-  /// Starts the term of a lease.
-  package init(_ duration: Duration?, at start: Duration) {
-    state = Self.granted(duration, at: start)
-  }
-
   /// The time at which the lease ends.
-  package var end: Duration {
-    switch state {
-    case .limited(let start, let duration, _): start + duration
-    case .over: .zero
-    }
+  package private(set) var end: Duration
+  private let duration: Duration
+  /// The time of the next renewal, or of the next attempt at it.
+  private var renewal: Duration
+  private var isOver = false
+
+  /// Starts the term of a lease; one that ends only with its holder has the longest, so that no sum overflows.
+  package init(_ duration: Duration?, at start: Duration) {
+    self.duration = min(duration ?? .seconds(1 << 31), .seconds(1 << 31))
+    end = start + self.duration
+    renewal = start + self.duration / 3
   }
 
   /// Returns the action for a time.
   package mutating func proceed(at now: Duration) -> Action {
-    switch state {
-    case .over: return .stop
-    case .limited(let start, let duration, let renewal):
-      if now >= start + duration {
-        state = .over
-        return .stop
-      }
-      return now >= renewal ? .renew : .wait(until: renewal)
-    }
+    isOver = isOver || now >= end
+    if isOver { return .stop }
+    return now >= renewal ? .renew : .wait(until: renewal)
   }
 
   /// The store has granted a renewal that was requested at a time.
@@ -189,22 +172,14 @@ package struct LeaseTerm: Sendable, Equatable {
   /// A renewal that was granted after the end of the term has no effect, because another holder may have acquired the
   /// id.
   package mutating func renewed(_ duration: Duration?, since start: Duration) {
-    if state != .over { state = Self.granted(duration, at: start) }
+    if !isOver { self = LeaseTerm(duration, at: start) }
   }
 
   /// The store could not be reached; the next attempt follows soon.
-  package mutating func failed(at now: Duration) {
-    guard case .limited(let start, let duration, _) = state else { return }
-    state = .limited(start: start, duration: duration, renewal: now + duration / 12)
-  }
+  package mutating func failed(at now: Duration) { renewal = now + duration / 12 }
 
   /// The store reports that the lease is over.
-  package mutating func refused() { state = .over }
-
-  private static func granted(_ duration: Duration?, at start: Duration) -> State {
-    let duration = min(duration ?? longest, longest)
-    return .limited(start: start, duration: duration, renewal: start + duration / 3)
-  }
+  package mutating func refused() { isOver = true }
 }
 
 /// The clock by which the holder of a lease renews it; times are distances from an origin.
