@@ -58,7 +58,9 @@ struct CheckpointFolder: Sendable {
   func write(_ record: CheckpointRecord, of id: CheckpointID, format: Int = 1) throws(FileFailure) {
     let temporary = temporary(of: id)
     do {
-      let new = try create(temporary)
+      // A killed process may have left one.
+      try temporary.unlink()
+      let new = try temporary.open(O_WRONLY | O_CREAT | O_EXCL, mode: permissions.files)
       try new.write(CheckpointFile.bytes(of: record, format: format), at: 0)
       try new.sync()
     } catch {
@@ -67,18 +69,6 @@ struct CheckpointFolder: Sendable {
     }
     try temporary.rename(to: file(of: id))
     try directory.syncDirectory()
-  }
-
-  /// Creates a file with the configured permissions, and replaces one that a killed process left.
-  private func create(_ file: FileLocation) throws(FileFailure) -> OpenFile {
-    do {
-      return try file.open(O_WRONLY | O_CREAT | O_EXCL, mode: permissions.files)
-    } catch  where error.code == EEXIST {
-      try file.unlink()
-      return try file.open(O_WRONLY | O_CREAT | O_EXCL, mode: permissions.files)
-    } catch {
-      throw error
-    }
   }
 
   /// Removes the record of an id.
