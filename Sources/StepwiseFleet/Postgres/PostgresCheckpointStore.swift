@@ -90,13 +90,13 @@
         """,
         [.bytes(key.bytes), fence(lease)]
       )
-      ReleasedLeases.remove(lease.fence, at: place(of: key))
+      released.withLock { if $0[place(of: key)] == lease.fence { $0[place(of: key)] = nil } }
     }
 
     /// Releases a lease; the database receives the release a little later.
     public func releaseWithoutWaiting(_ lease: CheckpointLease) {
       guard let key = lease.key else { return }
-      ReleasedLeases.insert(lease.fence, at: place(of: key))
+      released.withLock { $0[place(of: key)] = lease.fence }
       _ = spawn { [self] in try? await release(lease) }
     }
 
@@ -196,15 +196,15 @@
     private func fence(_ lease: CheckpointLease) -> PostgresValue { .integer(Int64(bitPattern: lease.fence)) }
 
     private func releasedFence(of key: CheckpointID) -> PostgresValue {
-      ReleasedLeases.fence(at: place(of: key)).map { .integer(Int64(bitPattern: $0)) } ?? .integer(-1)
+      .integer(released.withLock { $0[place(of: key)] }.map { Int64(bitPattern: $0) } ?? -1)
     }
 
     private func isReleased(_ lease: CheckpointLease, _ key: CheckpointID) -> Bool {
-      ReleasedLeases.fence(at: place(of: key)) == lease.fence
+      released.withLock { $0[place(of: key)] } == lease.fence
     }
 
-    private func place(of key: CheckpointID) -> ReleasedLeases.Place {
-      ReleasedLeases.Place(connectionString: database.connectionString, schema: database.schema.name, id: key)
+    private func place(of key: CheckpointID) -> Place {
+      Place(connectionString: database.connectionString, schema: database.schema.name, id: key)
     }
 
     private func lost(_ lease: CheckpointLease) -> CheckpointError {
@@ -229,23 +229,14 @@
     }
   }
 
-  /// Leases that this process released without waiting, until the database has received the release: any store of the
-  /// process may acquire the id.
-  enum ReleasedLeases {
-    struct Place: Hashable, Sendable {
-      let connectionString: String
-      let schema: String
-      let id: CheckpointID
-    }
-
-    private static let fences = Lock<[Place: UInt64]>([:])
-
-    static func fence(at place: Place) -> UInt64? { fences.withLock { $0[place] } }
-
-    static func insert(_ fence: UInt64, at place: Place) { fences.withLock { $0[place] = fence } }
-
-    static func remove(_ fence: UInt64, at place: Place) {
-      fences.withLock { fences in if fences[place] == fence { fences[place] = nil } }
-    }
+  /// An id in a schema of a server.
+  private struct Place: Hashable, Sendable {
+    let connectionString: String
+    let schema: String
+    let id: CheckpointID
   }
+
+  /// The fencing numbers of leases that this process released without waiting, until the database has received the
+  /// release: any store of the process may acquire the id.
+  private let released = Lock<[Place: UInt64]>([:])
 #endif
