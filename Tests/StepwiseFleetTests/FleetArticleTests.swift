@@ -100,7 +100,7 @@
   }
 
   private struct Transaction: Sendable {
-    private let connection = PostgresConnection(server ?? "", number: 0)
+    private let connection = PostgresPool(server ?? "", size: 1)
 
     func execute(_ sql: String, _ parameters: [String?]) async throws {
       _ = try await connection.run(

@@ -304,7 +304,7 @@
       let fleet = test.fleet()
       fleet.register(order, version: 1)
       _ = try await fleet.counts()
-      let connection = PostgresConnection(server ?? "", number: 0)
+      let connection = PostgresPool(server ?? "", size: 1)
       _ = try await connection.run("BEGIN", [], within: .seconds(30))
       try await fleet.enqueue(order, [(id: "a", input: Cart()), (id: "b", input: Cart(count: 2))]) { statement in
         let parameters = statement.parameters.map { PostgresValue.text($0) }

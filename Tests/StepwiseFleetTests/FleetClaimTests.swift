@@ -60,7 +60,7 @@
       fleet.register(Work.self, limits: limits)
       try await FleetWorker(fleet, fleet.registrations.withLock { $0 }).declareLimits()
       let worker = try await fleet.registerWorker(within: limit)
-      let open = PostgresConnection(server ?? "", number: 0)
+      let open = PostgresPool(server ?? "", size: 1)
       _ = try await open.run("BEGIN ISOLATION LEVEL REPEATABLE READ", [], within: limit)
       _ = try await open.run("SELECT 1", [], within: limit)
       try await fleet.enqueue((0..<30_000).map { (id: "\($0)", progression: Work.script()) })

@@ -273,7 +273,7 @@
       let fleet = test.fleet()
       try await fleet.enqueue(Work.script(), id: "a")
       try await fleet.database.run("UPDATE @.jobs SET state = 'running'")
-      let open = PostgresConnection((server ?? "") + " application_name=open", number: 0)
+      let open = PostgresPool((server ?? "") + " application_name=open", size: 1)
       func run(_ sql: String) async throws {
         _ = try await open.run(fleet.database.schema.statement(sql), [], within: .seconds(30))
       }

@@ -90,7 +90,7 @@
     func `Jobs enqueued in your transaction exist if and only if it commits`(commits: Bool) async throws {
       let fleet = test.fleet()
       _ = try await fleet.counts()
-      let connection = PostgresConnection(server ?? "", number: 0)
+      let connection = PostgresPool(server ?? "", size: 1)
       _ = try await connection.run("BEGIN", [], within: .seconds(30))
       let text = "a \"quoted\\\" id, {with} braces"
       try await fleet.enqueue([(id: text, progression: Work.script()), (id: "NULL", progression: Work.script())]) {

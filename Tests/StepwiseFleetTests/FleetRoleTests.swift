@@ -15,7 +15,7 @@
     func `One role enqueues, another one runs, and neither may do more`() async throws {
       let suffix = UUID().uuidString.prefix(8)
       let roles = (enqueuer: "enqueuer \(suffix)", worker: "worker \(suffix)")
-      let administrator = PostgresConnection(server ?? "", number: 0)
+      let administrator = PostgresPool(server ?? "", size: 1)
       func run(_ sql: String) async throws { _ = try await administrator.run(sql, [], within: .seconds(30)) }
       let text = test.fleet()
       try await run(text.schemaSQL)
@@ -62,7 +62,7 @@
     func `Tables of an earlier version are refused, and nothing in them changes`() async throws {
       let fleet = test.fleet()
       fleet.register(Work.self)
-      let administrator = PostgresConnection(server ?? "", number: 0)
+      let administrator = PostgresPool(server ?? "", size: 1)
       @discardableResult
       func run(_ sql: String) async throws -> [PostgresRow] {
         try await administrator.run(fleet.database.schema.statement(sql), [], within: .seconds(30))

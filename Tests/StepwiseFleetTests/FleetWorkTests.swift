@@ -108,7 +108,7 @@
       for id in ["a", "b"] { try await fleet.enqueue(work, id: id) }
       try await test.withWorkers([fleet]) { () async throws in
         await hasStarted.valueIgnoringCancellation()
-        let open = PostgresConnection(server ?? "", number: 0)
+        let open = PostgresPool(server ?? "", size: 1)
         for sql in ["BEGIN", fleet.database.schema.statement("SELECT FROM @.jobs WHERE id = 'a' FOR UPDATE")] {
           _ = try await open.run(sql, [], within: .seconds(30))
         }

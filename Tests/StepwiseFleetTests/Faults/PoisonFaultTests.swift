@@ -68,7 +68,7 @@
       let jobs = try await fleet.claim(20, as: worker, knowing: [], of: types, within: .seconds(30))
       let saver = FleetWorker(fleet, fleet.registrations.withLock { $0 })
       // While the table is locked, the first save waits and the others become one statement.
-      let blocker = PostgresConnection(server ?? "", number: 0)
+      let blocker = PostgresPool(server ?? "", size: 1)
       let table = fleet.database.schema.statement("LOCK TABLE @.jobs IN EXCLUSIVE MODE")
       for sql in ["BEGIN", table] { _ = try await blocker.run(sql, [], within: .seconds(30)) }
       let ids = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -92,7 +92,7 @@
       let connection = (server ?? "").replacing("dbname=postgres", with: "dbname=\(database)")
       try await admin.run("ALTER DATABASE \(database) SET default_transaction_read_only = on")
       let error = await #expect(throws: PostgresError.self) {
-        try await PostgresConnection(connection, number: 0).run("SELECT 1", [], within: .seconds(30))
+        try await PostgresPool(connection, size: 1).run("SELECT 1", [], within: .seconds(30))
       }
       #expect(error?.code == .connection)
       let pool = PostgresPool(connection + " target_session_attrs=any", size: 1)

@@ -145,12 +145,12 @@
     )
     func `Saves wait while the server's disk is full, and no stage is repeated`() async throws {
       let postgres = try await TestServer(megabytes: 48)
-      let admin = PostgresConnection(postgres.connectionString, number: 0)
+      let admin = PostgresPool(postgres.connectionString, size: 1)
       for sql in ["CREATE TABLESPACE small LOCATION '\(postgres.space)'", "CREATE DATABASE small TABLESPACE small"] {
         _ = try await admin.run(sql, [], within: .seconds(30))
       }
       let connection = postgres.connectionString.replacing("dbname=postgres", with: "dbname=small")
-      let filler = PostgresConnection(connection, number: 1)
+      let filler = PostgresPool(connection, size: 1)
       let fleet = test.fleet(slots: 16, server: connection)
       let journal = Journal()
       let isFull = Once<Void>()

@@ -85,7 +85,7 @@
     /// Runs a statement, also on a standby.
     @discardableResult
     func run(_ sql: String) async throws -> PostgresRow? {
-      let connection = PostgresConnection(connectionString + " target_session_attrs=any", number: 0)
+      let connection = PostgresPool(connectionString + " target_session_attrs=any", size: 1)
       return try await connection.run(sql, [], within: .seconds(30)).first
     }
 
