@@ -98,18 +98,15 @@ struct CheckpointFolder: Sendable {
   func ids() throws -> [CheckpointID] { try directory.names().compactMap(id) }
 
   private func id(in name: String) throws -> CheckpointID? {
-    switch CheckpointName.meaning(of: name) {
-    case .id(let id): return id
-    case .stranger: return nil
-    case .inside:
-      do {
-        let id = try reading(directory.appending(name), of: nil) { try $0.id() }
-        return id.flatMap { CheckpointName($0).checkpoint == name ? $0 : nil }
-      } catch is CheckpointError {
-        return nil
-      } catch let failure as FileFailure where [EACCES, EIO].contains(failure.code) {
-        return nil
-      }
+    if let id = CheckpointName.id(in: name) { return id }
+    guard name.hasSuffix(CheckpointName.suffix), name.contains("~") else { return nil }
+    do {
+      let id = try reading(directory.appending(name), of: nil) { try $0.id() }
+      return id.flatMap { CheckpointName($0).checkpoint == name ? $0 : nil }
+    } catch is CheckpointError {
+      return nil
+    } catch let failure as FileFailure where [EACCES, EIO].contains(failure.code) {
+      return nil
     }
   }
 }
@@ -161,35 +158,24 @@ struct CheckpointName: Hashable, Sendable {
   /// The file that is locked while a run holds the id.
   var lock: String { stem + ".lock" }
 
-  /// What a file name says about the id.
-  enum Meaning: Equatable {
-    /// It is the file of this id.
-    case id(CheckpointID)
-    /// The file contains the id.
-    case inside
-    /// It is not the file of an id.
-    case stranger
-  }
-
-  /// Returns the meaning of a file name in the directory.
-  static func meaning(of file: String) -> Meaning {
-    guard file.hasSuffix(suffix) else { return .stranger }
-    if file.contains("~") { return .inside }
+  /// Returns the id whose file has a name; nil when the name does not contain it, because it was cut, or when it is not that
+  /// of an id.
+  static func id(in file: String) -> CheckpointID? {
     let parts = file.utf8.dropLast(suffix.utf8.count).split(
       separator: UInt8(ascii: "%"),
       omittingEmptySubsequences: false
     )
     var bytes = Array(parts[0])
     for part in parts.dropFirst() {
-      guard let byte = UInt8(String(decoding: part.prefix(2), as: UTF8.self), radix: 16) else { return .stranger }
+      guard let byte = UInt8(String(decoding: part.prefix(2), as: UTF8.self), radix: 16) else { return nil }
       bytes.append(byte)
       bytes += part.dropFirst(2)
     }
     // Only the spelling that a store writes is the file of an id.
     guard let text = String(validating: bytes, as: UTF8.self), let id = try? CheckpointID(text),
       CheckpointName(id).checkpoint == file
-    else { return .stranger }
-    return .id(id)
+    else { return nil }
+    return id
   }
 }
 

@@ -72,8 +72,7 @@ extension CheckpointFolder {
   private func summary(of name: String) throws -> (id: CheckpointID?, summary: CheckpointSummary)? {
     let file = directory.appending(name)
     guard let facts = try? file.facts() else { return nil }
-    var id: CheckpointID?
-    if case .id(let named) = CheckpointName.meaning(of: name) { id = named }
+    var id = CheckpointName.id(in: name)
     var content: CheckpointSummary.Content?
     var failure: CheckpointError?
     do {
