@@ -122,24 +122,13 @@ extension DurableEvent {
   private init(from reader: inout ByteReader) throws(DataError) {
     switch try reader.byte() {
     case 1: self = .began(try reader.read())
-    case let tag where tag == 2 || tag == 3:
-      let (path, index, number) = (try reader.read(String.self), try reader.read(Int.self), try reader.read(Int.self))
-      self = .completed(
-        path,
-        index: index == 0 ? nil : index - 1,
-        number: number,
-        value: try reader.read(),
-        isUndoable: tag == 3
-      )
-    case let tag where tag == 4 || tag == 18:
-      let (path, index, number) = (try reader.read(String.self), try reader.read(Int.self), try reader.read(Int.self))
-      self = .failed(
-        path,
-        index: index == 0 ? nil : index - 1,
-        number: number,
-        try reader.read(),
-        isInterrupted: tag == 18
-      )
+    case let tag where [2, 3, 4, 18].contains(tag):
+      let (path, place, number) = (try reader.read(String.self), try reader.read(Int.self), try reader.read(Int.self))
+      let index = place == 0 ? nil : place - 1
+      self =
+        tag < 4
+        ? .completed(path, index: index, number: number, value: try reader.read(), isUndoable: tag == 3)
+        : .failed(path, index: index, number: number, try reader.read(), isInterrupted: tag == 18)
     case 5:
       var numbers: [Int] = []
       for _ in 0..<(try reader.read(Int.self)) { numbers.append(try reader.read()) }
