@@ -43,17 +43,21 @@ final class LeaseHolder: Sendable {
   func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     guard let loss else { return try await body() }
     // If the process was suspended for a while, the stage may run before the renewal that finds the lease over.
-    if isOver { throw store.lostLease(of: lease.id) }
-    let task = spawn { await Result.of { try await body() } }
-    let registration = loss.onCancel { _ in task.cancel() }
-    defer { registration.remove() }
-    let result = await withTaskCancellationHandler {
-      await task.value
-    } onCancel: {
-      task.cancel()
+    let lost = store.lostLease(of: lease.id)
+    if isOver { throw lost }
+    return try await withThrowingTaskGroup(of: Value?.self) { group in
+      group.addTask { try await body() }
+      group.addTask {
+        await loss.cancellation
+        if loss.isCancelled { throw lost }
+        return nil
+      }
+      for try await case let value? in group {
+        group.cancelAll()
+        return value
+      }
+      throw CancellationError()
     }
-    if loss.isCancelled { throw store.lostLease(of: lease.id) }
-    return try result.get()
   }
 
   /// Releases the lease.

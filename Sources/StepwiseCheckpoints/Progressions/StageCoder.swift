@@ -91,7 +91,10 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
 enum StoredReason {
   /// Returns the qualified name of a type, for a private one without the address, which changes with every build.
   static func typeName(_ type: Any.Type) -> String {
-    String(reflecting: type).replacing(/\(unknown context at [^)]*\)\./, with: "")
+    let name = String(reflecting: type)
+    // Other types are many more, and a pattern takes a while.
+    guard name.contains("(unknown context at ") else { return name }
+    return name.replacing(/\(unknown context at [^)]*\)\./, with: "")
   }
 
   /// Returns the description of an error, without the value that it concerns, and cut when it is long.
