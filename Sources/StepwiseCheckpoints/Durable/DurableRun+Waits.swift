@@ -94,7 +94,7 @@ extension DurableRun {
   }
 
   /// Waits for a signal; returns nil when none can be received.
-  nonisolated(nonsending) func receive<Value: Decodable & Sendable>(
+  nonisolated(nonsending) func receive<Value: Codable & Sendable>(
     _ name: String,
     as type: Value.Type,
     timeout: Duration?,
@@ -118,7 +118,7 @@ extension DurableRun {
   }
 
   /// Returns the oldest signal that no step has received.
-  private func take<Value: Decodable>(
+  private func take<Value: Codable>(
     _ name: String,
     as type: Value.Type,
     from host: any DurableHost,
@@ -128,7 +128,7 @@ extension DurableRun {
     for (number, bytes) in try await host.signals(name, limit: limit)
     where state.withLock({ $0.waits.receive(number, at: step) }) {
       do {
-        return try DurableSignals.decode(bytes, as: type)
+        return try DurableValues(type).decode(bytes)
       } catch {
         throw stop(throwing: unknown("signal \(name)", error))
       }
@@ -163,14 +163,5 @@ package enum DurableSignals {
       await news(min(rest, .seconds(3_600)))
       try Task.checkCancellation()
     }
-  }
-
-  package static func encode<Value: Codable>(_ value: Value) throws -> [UInt8] {
-    try DurableValues(Value.self).encode(value)
-  }
-
-  package static func decode<Value: Decodable>(_ bytes: [UInt8], as type: Value.Type) throws -> Value {
-    guard let values = DurableValues<Value>() else { throw DataError(reason: "it is not Codable") }
-    return try values.decode(bytes)
   }
 }

@@ -10,7 +10,7 @@ import Stepwise
 #endif
 
 /// How the values of a type are stored: as JSON, and `Void` as nothing.
-struct DurableValues<Value> {
+package struct DurableValues<Value> {
   private let codable: (any Codable.Type)?
 
   /// Nil for a type that cannot be stored.
@@ -19,7 +19,7 @@ struct DurableValues<Value> {
     guard codable != nil || Value.self == Void.self else { return nil }
   }
 
-  init(_ type: Value.Type) where Value: Codable { codable = type }
+  package init(_ type: Value.Type) where Value: Codable { codable = type }
 
   init(erasing type: any Codable.Type) where Value == any Sendable { codable = type }
 
@@ -33,12 +33,12 @@ struct DurableValues<Value> {
     return (bytes, copy)
   }
 
-  func encode(_ value: Value) throws -> [UInt8] {
+  package func encode(_ value: Value) throws -> [UInt8] {
     guard let codable else { return [] }
     return try encode(value, as: codable)
   }
 
-  func decode(_ bytes: [UInt8]) throws -> Value {
+  package func decode(_ bytes: [UInt8]) throws -> Value {
     let decoded: Any = try codable.map { try JSONDecoder.ofStages.decode($0, from: Data(bytes)) } ?? ()
     guard let value = decoded as? Value else {
       throw DataError(reason: "it is not a \(Value.self)")

@@ -39,13 +39,6 @@ extension Chain where Input: Codable, Output: Codable {
     return HostedStart.text(DurableStart.newIdentity(), input: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// Returns the output of a run that has resolved.
-  ///
-  /// - Throws: An error of the decoder.
-  package nonisolated func hostedOutput(_ text: String) throws -> Output {
-    try DurableValues(Output.self).decode(Array(text.utf8))
-  }
-
   /// Creates a run whose record the store has.
   package nonisolated func hosted(
     id: String,

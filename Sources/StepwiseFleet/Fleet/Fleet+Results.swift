@@ -47,7 +47,7 @@
       var failure: (any Error)?
       do {
         if let text = outcome.text(1) {
-          if status.state == .done { return try chain.hostedOutput(text) }
+          if status.state == .done { return try DurableValues(Output.self).decode(Array(text.utf8)) }
           if status.state == .failed { failure = try StoredOutcome.error(text, of: name) }
         }
       } catch {

@@ -181,12 +181,12 @@
     }
 
     /// Returns the oldest signal that this attempt has not received; it is consumed with the next save.
-    func receive<Signal: Decodable>(_ name: String, as type: Signal.Type) async throws -> Signal? {
+    func receive<Signal: Codable>(_ name: String, as type: Signal.Type) async throws -> Signal? {
       let taken = state.withLock { $0.received }
       guard let signal = try await signals(name, limit: 1, except: taken).first else { return nil }
       state.withLock { $0.received.append(Int64(signal.number)) }
       do {
-        return try DurableSignals.decode(signal.value, as: type)
+        return try DurableValues(type).decode(signal.value)
       } catch {
         throw FleetError.unknownShape(id: row.id, reason: "signal \"\(name)\": \(error)")
       }
@@ -216,7 +216,7 @@
     ) async throws -> Bool {
       let text: String
       do {
-        text = String(decoding: try DurableSignals.encode(value), as: UTF8.self)
+        text = String(decoding: try DurableValues(Signal.self).encode(value), as: UTF8.self)
       } catch {
         throw FleetError.unstorable(id: id, reason: "the signal cannot be encoded: \(error)")
       }
