@@ -24,7 +24,7 @@
   /// ```
   package struct CrashHarness: Sendable {
     /// Separate threads, because a child occupies one for a long time.
-    private static let threads = IOThreads(limit: 4)
+    private static let threads = IOThreads(limit: 4, patience: 1_000_000_000)
 
     let program: String
     let arguments: [String]

@@ -242,7 +242,7 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
 
 /// A task executor with one thread that can be awaited until it has nothing to do.
 final class QuietExecutor: TaskExecutor {
-  private let threads = IOThreads(limit: 1)
+  private let threads = IOThreads(limit: 1, patience: 1_000_000)
   /// The number of jobs that are queued or running.
   private let jobs = Watched(0)
 

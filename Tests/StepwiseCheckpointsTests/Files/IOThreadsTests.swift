@@ -70,8 +70,24 @@ import Testing
     #expect(sum == 1_999_000)
   }
 
+  @Test func `A thread is reused`() async throws {
+    let threads = IOThreads(limit: 2, patience: 1_000_000_000_000)
+    for number in 0..<1_000 { #expect(try await threads.run { number } == number) }
+    // A second one begins when the first is still on its way back to where it waits.
+    #expect((1...2).contains(threads.threadCount))
+  }
+
+  @Test func `A thread without work ends`() async throws {
+    let threads = IOThreads(limit: 4, patience: 1_000)
+    for number in 0..<100 {
+      #expect(try await threads.run { number } == number)
+      while threads.threadCount > 0 { await Task.yield() }
+    }
+  }
+
+  /// Threads that are about to end meet work that has just come.
   @Test func `No job is lost`() async throws {
-    let threads = IOThreads(limit: 3)
+    let threads = IOThreads(limit: 3, patience: 20_000)
     let sum = try await withThrowingTaskGroup(of: Int.self) { group in
       for lane in 0..<4 {
         group.addTask {
