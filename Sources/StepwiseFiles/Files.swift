@@ -210,9 +210,18 @@ package struct FileFacts: Sendable, Hashable {
 package enum WallClock {
   /// The time since 1970, in whole seconds and nanoseconds.
   package static var now: (seconds: Int, nanoseconds: Int) {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
+    let now = time(after: 0)
     return (now.tv_sec, now.tv_nsec)
+  }
+
+  /// The time after a number of nanoseconds, for calls of the system.
+  package static func time(after nanoseconds: Int) -> timespec {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let sum = time.tv_nsec + nanoseconds
+    time.tv_sec += sum / 1_000_000_000
+    time.tv_nsec = sum % 1_000_000_000
+    return time
   }
 }
 

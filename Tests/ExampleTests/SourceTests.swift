@@ -44,9 +44,19 @@ struct SourceTests {
   }
 
   @Test func `The core imports neither Foundation nor Dispatch`() throws {
-    for file in try files(in: "Sources/Stepwise") {
-      let imports = try lines(of: file).filter { $0.contains("import Foundation") || $0.contains("import Dispatch") }
-      #expect(imports.filter { !$0.hasPrefix("//") }.isEmpty, "\(file)")
+    #expect(try imports(of: ["Foundation", "Dispatch"], in: "Sources/Stepwise") == [])
+  }
+
+  @Test(arguments: ["Files", "Flows", "Tracing", "Checkpoints", "HTTPTesting"])
+  func `A module for all systems does not import Dispatch`(name: String) throws {
+    #expect(try imports(of: ["Dispatch"], in: "Sources/Stepwise\(name)") == [])
+  }
+
+  private func imports(of modules: [String], in folder: String) throws -> [String] {
+    try files(in: folder).filter { file in
+      try lines(of: file).contains { line in
+        !line.hasPrefix("//") && modules.contains { line.contains("import \($0)") }
+      }
     }
   }
 

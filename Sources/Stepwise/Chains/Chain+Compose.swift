@@ -108,7 +108,7 @@ struct Branches<Input: Sendable>: Sendable {
         child = child.next(after: core)
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
-      if first.fork.mayOutlastDecision {
+      if all.count > 1, !first.fork.isReplayed {
         group.addTask {
           _ = await first.fork.decision.value()
           return nil

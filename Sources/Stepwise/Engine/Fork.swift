@@ -48,8 +48,6 @@ final class Fork: Sendable {
   private let machine: Lock<ForkMachine<Execution>>
   /// The index of the branch that decided the step.
   let decision = OnceCell<Int>()
-  /// Whether a branch may go on after the decision.
-  let mayOutlastDecision: Bool
   /// Its place in the journal of the run, if there is one.
   let place: JournalPlace?
   private let journal: (any RunJournal)?
@@ -65,7 +63,6 @@ final class Fork: Sendable {
     isReplayed = decider != nil
     if let decider { decision.settle(decider) }
     machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
-    mayOutlastDecision = chains.count > 1 && !isReplayed
   }
 
   var decider: Int? { decision.settled }

@@ -15,9 +15,10 @@ package func spawn<Success: Sendable>(
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
     return Task(priority: priority, operation: operation)
   }
-  let name = Task.name
-  guard let executor = preferredExecutor() else { return Task(name: name, priority: priority, operation: operation) }
-  return Task(name: name, executorPreference: executor, priority: priority) { await operation() }
+  guard let executor = preferredExecutor() else {
+    return Task(name: Task.name, priority: priority, operation: operation)
+  }
+  return Task(name: Task.name, executorPreference: executor, priority: priority) { await operation() }
 }
 
 /// Starts a task that may throw, in the same way.
@@ -31,9 +32,10 @@ func spawn<Success: Sendable>(
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
     return Task(priority: priority, operation: operation)
   }
-  let name = Task.name
-  guard let executor = preferredExecutor() else { return Task(name: name, priority: priority, operation: operation) }
-  return Task(name: name, executorPreference: executor, priority: priority) { try await operation() }
+  guard let executor = preferredExecutor() else {
+    return Task(name: Task.name, priority: priority, operation: operation)
+  }
+  return Task(name: Task.name, executorPreference: executor, priority: priority) { try await operation() }
 }
 
 @available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
