@@ -96,7 +96,7 @@ package final class Execution: Sendable {
       return outer.nested(chain.summary, child.fork.nesting, firstStep: child.firstStep)
     }
     var recorder = own
-    if own == nil, let watch = RunWatch.make(for: chain, in: observation) {
+    if own == nil, let watch = RunWatch.make(for: chain.summary, chain.identity.observers, in: observation) {
       recorder = RunRecorder(of: chain.summary, firstStep: child?.firstStep ?? 0, watch)
     }
     return recorder.map { Recording($0) }
@@ -289,7 +289,7 @@ package final class Execution: Sendable {
 // step, or a run that contains it.
 extension Execution {
   /// Whether the run should stop; checked before each step, and when a step has thrown.
-  package var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
+  var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
 
   /// Whether no further attempt makes sense: the run should stop, or only undoes what it has stored.
   var isInterrupted: Bool { isCancellationRequested || journal?.isUnwinding ?? false }
@@ -383,8 +383,11 @@ extension Execution {
     }
   }
 
-  /// Whether the whole run is cancelled, as opposed to a part of it, such as a branch that has lost.
-  package var isRunCancelled: Bool {
+  var journalRun: JournalRun {
+    JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
+  }
+
+  private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
       return execution.generation.isCancelled || execution.isChainCancelled || execution.surroundings?.request != nil

@@ -184,7 +184,7 @@ extension Frame {
     let step = JournalStep(name: operation.storedName, isUndoable: operation.undo != nil, isPlanned: true)
     let end: JournalEnd<Output>
     do {
-      end = try await journal.step(step, in: execution) { place in
+      end = try await journal.step(step, in: execution.journalRun) { place in
         try await journal.inside(place, branch: nil) { try await operation.code(&self) }
         return slot.take(Output.self)
       }

@@ -22,7 +22,7 @@ package protocol RunJournal: AnyObject, Sendable {
   /// The body performs the step, and calls `inside(_:branch:_:)` once for each attempt.
   func step<Value>(
     _ step: JournalStep,
-    in run: Execution,
+    in run: JournalRun,
     _ body: (JournalPlace) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
@@ -166,4 +166,12 @@ struct AttemptHistory {
     let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: place) } ?? .zero
     return Attempts(policy, clock: clock, after: place.attemptCount, elapsed: elapsed)
   }
+}
+
+/// A run, as its journal knows it.
+package struct JournalRun: Sendable {
+  /// Whether the run, or the part of it that the step belongs to, should stop.
+  package let isCancellationRequested: @Sendable () -> Bool
+  /// Whether the whole run is cancelled, as opposed to a part of it, such as a branch that has lost.
+  package let isRunCancelled: @Sendable () -> Bool
 }

@@ -158,7 +158,7 @@ extension StepCall {
       let value = try await perform(step.name, options, at: nil, if: isRetryable, body)
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
-    let end = try await journal.step(step, in: execution) { place in
+    let end = try await journal.step(step, in: execution.journalRun) { place in
       try await perform(step.name, options, at: place, if: isRetryable) {
         try await journal.inside(place, branch: nil) { try await body() }
       }

@@ -178,13 +178,16 @@ final class RunWatch: Sendable {
     self.scope = scope
   }
 
-  /// Returns nil when nothing observes a run of a chain that starts here.
-  static func make(for chain: ChainCore, in observation: ObservationScope?) -> RunWatch? {
-    let own = chain.identity.observers
+  /// Returns nil when nothing observes a run of a chain, with some observers, that starts here.
+  static func make(
+    for chain: @autoclosure () -> ChainSummary,
+    _ own: [any RunObserver],
+    in observation: ObservationScope?
+  ) -> RunWatch? {
     guard !own.isEmpty || RunObservers.isUsed || observation != nil else { return nil }
     let scope = observation ?? ObservationScope()
     let observers = RunObservers.all + scope.observers + own
-    return observers.isEmpty && !scope.isTraced ? nil : RunWatch(chain.summary, observers, in: scope)
+    return observers.isEmpty && !scope.isTraced ? nil : RunWatch(chain(), observers, in: scope)
   }
 }
 

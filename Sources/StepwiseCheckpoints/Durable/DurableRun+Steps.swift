@@ -8,7 +8,7 @@ import Stepwise
 extension DurableRun {
   nonisolated(nonsending) func step<Value>(
     _ step: JournalStep,
-    in run: Execution,
+    in run: JournalRun,
     _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
   ) async throws -> JournalEnd<Value> {
     noteCancellation(of: run)
@@ -20,7 +20,7 @@ extension DurableRun {
     guard let (key, index) = position.name(step) else {
       throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
     }
-    let isCancelled = run.isCancellationRequested
+    let isCancelled = run.isCancellationRequested()
     let (begin, isExpired, place) = proceeding { state in
       let isExpired = state.expired.contains { DurableLog.contains($0, key) }
       let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled)
@@ -48,7 +48,7 @@ extension DurableRun {
       if why != .toUndo { await waitForLimit(around: call) }
       // One that contains stored steps is entered, for they may have to be undone.
       let isEmpty = state.withLock { !$0.log.hasRecords(in: key) }
-      if why != .toUndo, !isInRepetition, isEmpty, run.isCancellationRequested {
+      if why != .toUndo, !isInRepetition, isEmpty, run.isCancellationRequested() {
         await waitForTurn(of: nil, at: key)
         throw await fail(CancellationError(), call)
       }
@@ -72,9 +72,9 @@ extension DurableRun {
 
   /// Notes a cancellation that the run itself does not notice: by the token of a nested chain, or of the run's task by
   /// its own code.
-  private func noteCancellation(of run: Execution) {
+  private func noteCancellation(of run: JournalRun) {
     let task = Task.isCancelled ? DurablePosition.task : nil
-    let isCancelled = run.isRunCancelled
+    let isCancelled = run.isRunCancelled()
     let isStopped = state.withLock { state in
       !state.isStopRequested && state.cancellation == nil && (isCancelled || task == state.place.owner)
     }
