@@ -162,7 +162,7 @@
 
     init(_ connectionString: String, size: Int) {
       self.connectionString = connectionString
-      threads = IOThreads(limit: max(1, size))
+      threads = IOThreads(limit: max(1, size), patience: 1_000_000_000)
     }
 
     /// Runs a statement with bound parameters; one that was interrupted is sent again, on a new connection, unless it is

@@ -138,7 +138,7 @@ public struct HTTPRequest: Sendable, HTTPConcealed {
     return parts.url.map { ($0, credentials) }
   }
 
-  /// Returns whether a URL needs no change and has no credentials, as most do: composing it anew takes ten times as long.
+  /// Returns whether a URL needs no change and has no credentials, as most do: composing it again takes ten times as long.
   private static func isPlain(_ url: URL) -> Bool {
     url.baseURL == nil && (url.scheme == "http" || url.scheme == "https") && url.host?.isEmpty == false
       && url.user(percentEncoded: true) == nil && url.fragment(percentEncoded: true) == nil
