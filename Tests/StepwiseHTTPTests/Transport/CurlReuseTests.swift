@@ -108,17 +108,16 @@
     }
 
     @Test func `Transfers wait for their host in order, and those that have ended are released`() async throws {
-      let (states, gate) = (Recorder<String>(), DispatchSemaphore(value: 0))
-      let server = try serve { _ in
-        gate.wait()
+      let (states, gates) = (Recorder<String>(), (0..<6).map { _ in DispatchSemaphore(value: 0) })
+      let server = try serve { request in
+        Int(request.path.dropFirst()).map { gates[$0].wait() }
         return .text("done")
       }
-      let url = try server.url()
       let transport = try #require(CurlTransport(connectionsPerHost: 2))
       var transfers: [any HTTPTransfer] = []
       var heads: [Task<Int, any Error>] = []
       for index in 0..<6 {
-        var request = HTTPRequest(url: url)
+        var request = HTTPRequest(url: try server.url("/\(index)"))
         request.onWait = { isWaiting in states.record("\(index) \(isWaiting ? "waits" : "starts")") }
         let transfer = transport.transfer(request)
         transfers.append(transfer)
@@ -135,12 +134,12 @@
       weak let answered = transfers[1] as? CurlTransfer
       #expect(cancelled != nil && answered != nil)
       // The first one is answered in vain.
-      for _ in 0..<2 { gate.signal() }
+      for index in 0..<2 { gates[index].signal() }
       #expect(try await heads[1].value == 200)
       await states.elements(atLeast: 8)
       (transfers, heads) = ([transfers[2], transfers[4], transfers[5]], [heads[2], heads[4], heads[5]])
       #expect(await becomesTrue { cancelled == nil && answered == nil })
-      for _ in 0..<3 { gate.signal() }
+      for index in [2, 4, 5] { gates[index].signal() }
       for head in heads { #expect(try await head.value == 200) }
       #expect(states.elements.dropFirst(6) == ["2 starts", "4 starts", "5 starts"])
     }
