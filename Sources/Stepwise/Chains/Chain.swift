@@ -305,8 +305,8 @@ extension Chain {
   }
 
   private static func part(_ name: String?, undo: Step<Input, Output>.Undo?, _ code: @escaping StepCode) -> Node.Part {
-    let stepUndo = undo.map { undo -> StepUndo in
-      { slot in
+    let stepUndo = undo.map { undo in
+      Box<StepUndo> { slot in
         let output: Output = slot.copy(as: Output.self)
         return { try await undo(output) }
       }

@@ -13,12 +13,15 @@ final class ChainCore: Sendable {
     }
 
     let kind: Kind
+    /// Whether it is a step with an undo.
+    let isUndoable: Bool
+    /// The number of steps before it, including those of nested chains; not an `Int`, so that long chains are small.
+    let first: UInt32
     let code: StepCode
     let node: Node
-    /// The number of steps before it, including those of nested chains.
-    let firstStep: Int
-    /// What undoes the step; nil for a step that is not undone, and for other operations.
-    var undo: StepUndo?
+
+    var firstStep: Int { Int(first) }
+    var undo: StepUndo? { if case .step(_, _, let undo, _) = node.part { undo?.value } else { nil } }
 
     /// The type of what it leaves in the slot; of no use for nested chains and for what encloses steps.
     var output: any Sendable.Type {
@@ -69,11 +72,12 @@ final class ChainCore: Sendable {
     var overlap: Overlap?
     for node in nodes {
       firstStep -= node.stepCount
-      func add(_ kind: Operation.Kind, _ code: @escaping StepCode, undo: StepUndo? = nil) {
-        operations.append(Operation(kind: kind, code: code, node: node, firstStep: firstStep, undo: undo))
+      func add(_ kind: Operation.Kind, _ code: @escaping StepCode, isUndoable: Bool = false) {
+        let first = UInt32(clamping: firstStep)
+        operations.append(Operation(kind: kind, isUndoable: isUndoable, first: first, code: code, node: node))
       }
       switch node.part {
-      case .step(_, _, let undo, let code): add(.step, code, undo: undo)
+      case .step(_, _, let undo, let code): add(.step, code, isUndoable: undo != nil)
       case .chains(_, _, let code): add(.chains, code)
       case .recover(_, let code): add(.recover, code)
       case .enclosing(_, let code): add(.enclosing, code)

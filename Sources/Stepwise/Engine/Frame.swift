@@ -61,7 +61,7 @@ package struct Frame: ~Copyable {
           index = execution.firstStep + chain.operations[position].firstStep
           execution.enter(index)
           try await chain.operations[position].code(&self)
-          if let undo = chain.operations[position].undo { await keep(undo(slot)) }
+          if chain.operations[position].isUndoable { await keepUndo(at: position) }
           execution.reportEnd(ofStep: index)
         } else {
           try await performStored(at: position)
@@ -138,7 +138,7 @@ extension Frame {
       do {
         try await Scope.$current.withValue(scope(of: recording)) {
           // Most steps need no more, and then a frame less.
-          guard execution.journal == nil, chain.operations[position].undo == nil else {
+          guard execution.journal == nil, !chain.operations[position].isUndoable else {
             return try await performBody(at: position)
           }
           try await chain.operations[position].code(&self)
@@ -167,7 +167,7 @@ extension Frame {
   private mutating func performBody(at position: Int) async throws {
     if let journal = execution.journal { return try await perform(at: position, by: journal) }
     try await chain.operations[position].code(&self)
-    if let undo = chain.operations[position].undo { await keep(undo(slot)) }
+    if chain.operations[position].isUndoable { await keepUndo(at: position) }
   }
 
   @inline(never)
@@ -181,7 +181,7 @@ extension Frame {
     by journal: any RunJournal,
     returning type: Output.Type
   ) async throws {
-    let step = JournalStep(name: operation.storedName, isUndoable: operation.undo != nil, isPlanned: true)
+    let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
     let end: JournalEnd<Output>
     do {
       end = try await journal.step(step, in: execution.journalRun) { place in
@@ -334,8 +334,9 @@ extension Frame {
 
   /// Stores how to undo the step that has just completed.
   @inline(never)
-  mutating func keep(_ undo: @escaping UndoStack.Undo) async {
-    await adopt([UndoStack.Entry(step: step, entry: entry, number: UndoStack.Entry.nextNumber, undo: undo)])
+  mutating func keepUndo(at position: Int) async {
+    guard let undo = chain.operations[position].undo else { return }
+    await adopt([UndoStack.Entry(step: step, entry: entry, number: UndoStack.Entry.nextNumber, undo: undo(slot))])
   }
 
   /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of an abandoned part immediately.

@@ -19,7 +19,7 @@ package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 @usableFromInline
 package final class Node: Sendable {
   package enum Part: Sendable {
-    case step(name: String?, output: any Sendable.Type, undo: StepUndo?, StepCode)
+    case step(name: String?, output: any Sendable.Type, undo: Box<StepUndo>?, StepCode)
     /// Chains that run as one step.
     case chains(NestedChains, how: String, StepCode)
     /// Replaces errors with a value of the type.

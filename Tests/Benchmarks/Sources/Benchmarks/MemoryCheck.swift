@@ -76,8 +76,8 @@ struct MemoryCheck: Sendable {
 
   private var limit: Double {
     switch form {
-    case .run: 300
-    case .start: 340
+    case .run: 150
+    case .start: 160
     }
   }
 }
