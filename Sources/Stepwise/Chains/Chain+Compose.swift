@@ -107,17 +107,11 @@ struct Branches<Input: Sendable>: Sendable {
         group.addTask { [child] in (index, await .of { try await branch(core, input, child) }) }
         child = child.next(after: core)
       }
-      // A branch decides with its last step, and may have undos and handlers to call after that.
-      if all.count > 1, !first.fork.isReplayed {
-        group.addTask {
-          _ = await first.fork.decision.value()
-          return nil
-        }
-      }
       var isReplaying = first.fork.isReplayed
-      if isReplaying, let journal = first.outer.journal, let place = first.fork.place {
+      // A branch decides with its last step, and may have undos and handlers to call after that.
+      if all.count > 1 || isReplaying {
         group.addTask {
-          await journal.replayed(in: place)
+          await first.fork.decided()
           return nil
         }
       }

@@ -62,7 +62,7 @@ extension Chain {
           let isStored = history?.continues
           guard isStored ?? !frame.execution.isInterrupted else { throw error }
           if isStored == nil, await !attempts.allowAnother(after: error, if: isRetryable) {
-            history?.endWithAttempt()
+            if let history { history.journal.store(decision: history.place.attemptCount, at: history.place) }
             throw error
           }
           await frame.undoAll()

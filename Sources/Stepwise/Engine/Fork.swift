@@ -47,7 +47,7 @@ final class Fork: Sendable {
   let nesting: RunRecord.Nesting
   private let machine: Lock<ForkMachine<Execution>>
   /// The index of the branch that decided the step.
-  let decision = OnceCell<Int>()
+  private let decision = OnceCell<Int>()
   /// Its place in the journal of the run, if there is one.
   let place: JournalPlace?
   private let journal: (any RunJournal)?
@@ -66,6 +66,12 @@ final class Fork: Sendable {
   }
 
   var decider: Int? { decision.settled }
+
+  /// Waits until a branch has decided the step, or until what an earlier run did until then has been replayed.
+  @concurrent func decided() async {
+    guard isReplayed, let journal, let place else { return _ = await decision.value() }
+    await journal.replayed(in: place)
+  }
 
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
 

@@ -395,16 +395,18 @@ extension Frame {
     var isFinal = !(journal?.isStopped ?? false)
     // Before the handlers, during which others may be cancelled.
     let source = cancellationSource(of: outcome)
-    var undos: [UndoStack.Entry] = []
-    var hasValue = false
-    if case .resolved = outcome { hasValue = true }
-    if !hasValue || execution.outer == nil { undos = undosIfAny?.takeAll() ?? [] }
-    if hasValue || !isFinal { undos = [] }
+    let hasValue = if case .resolved = outcome { true } else { false }
+    // What contains a chain that ends with a value takes its undos.
+    let entries = hasValue && execution.outer != nil ? nil : undosIfAny?.takeAll()
+    var undos = hasValue || !isFinal ? [] : entries ?? []
     if let journal, execution.outer == nil {
       await execution.undoShielded(exchange(&undos, with: []), recording: execution.recording)
       isFinal = await journal.finish()
     }
-    if chain.hasHandlers(for: outcome) || !undos.isEmpty || !execution.undoErrors.isEmpty {
+    let isFailed = if case .failed = outcome { true } else { false }
+    if isFailed && !chain.errorHandlers.isEmpty || !chain.finallyHandlers.isEmpty || !undos.isEmpty
+      || !execution.undoErrors.isEmpty
+    {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, undoing: undos, isFinal: isFinal)
     }
@@ -448,13 +450,6 @@ extension Frame {
     // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
     let isSafe = execution.started.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
     await Scope.withCancellationShield(isCancelled: !isSafe, handlers)
-  }
-}
-
-extension ChainCore {
-  fileprivate func hasHandlers(for outcome: Outcome<Void>) -> Bool {
-    if case .failed = outcome, !errorHandlers.isEmpty { return true }
-    return !finallyHandlers.isEmpty
   }
 }
 

@@ -158,9 +158,6 @@ struct AttemptHistory {
   /// Whether another attempt follows the current one; nil when no earlier run has decided that.
   var continues: Bool? { journal.continues(after: place.attemptCount, at: place) }
 
-  /// Stores that no attempt follows.
-  func endWithAttempt() { journal.store(decision: place.attemptCount, at: place) }
-
   /// Returns the attempts that follow those of earlier runs.
   func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) -> Attempts {
     let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: place) } ?? .zero

@@ -34,9 +34,9 @@ package struct ValueSlot: ~Copyable, @unchecked Sendable {
     put(value)
   }
 
-  @inlinable
   deinit {
-    release()
+    if let occupant { Self.destroy(occupant, at: memory) }
+    if capacity > 0 { memory.deallocate() }
   }
 
   @inlinable
@@ -78,12 +78,6 @@ package struct ValueSlot: ~Copyable, @unchecked Sendable {
     if capacity > 0 { memory.deallocate() }
     capacity = max(capacity, Self.usualCapacity, MemoryLayout<Value>.size)
     memory = .allocate(byteCount: capacity, alignment: max(Self.alignment, MemoryLayout<Value>.alignment))
-  }
-
-  @usableFromInline
-  func release() {
-    if let occupant { Self.destroy(occupant, at: memory) }
-    if capacity > 0 { memory.deallocate() }
   }
 
   private static func destroy<Value>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) {

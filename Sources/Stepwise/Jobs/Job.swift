@@ -266,7 +266,7 @@ public final class JobRun<Update: Sendable, Output: Sendable>: Run<Output>, @unc
   public var updates: some AsyncSequence<Update, Never> & Sendable {
     JobLaunch.Updates.Reader<Update>(
       owner: launch,
-      subscribe: { [launch] in launch.updates.subscribe { $0 == nil ? [] : [.newest] } },
+      subscribe: { [launch] in launch.updates.subscribe { $0 == nil ? [] : [true] } },
       read: { newest, _ in (copy newest as? Box<Update>)?.value }
     )
   }

@@ -13,12 +13,8 @@ struct JobInput<Value: Sendable>: Sendable {
 /// It has no generic parameters: launching a job needs no type metadata lookup.
 // Safety: it has constants, an atomic and a lock alone.
 final class JobLaunch: StartedRun, @unchecked Sendable {
-  typealias Updates = Broadcast<(any AnyBox)?, UpdateKey>
-
-  /// The only key of the broadcast.
-  enum UpdateKey: Hashable, Sendable {
-    case newest
-  }
+  /// Everything is about the newest one, so one key is enough.
+  typealias Updates = Broadcast<(any AnyBox)?, Bool>
 
   private struct State {
     var calls = JobCallsMachine<any AnyBox>()
@@ -90,7 +86,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     guard isOpen else { return }
     // The update before is released outside the lock.
     _ = updates.update { content -> (any AnyBox)? in
-      content.publish(.newest)
+      content.publish(true)
       return exchange(&content.state, with: update)
     }
   }

@@ -47,8 +47,8 @@ final class RunRecorder: Sendable {
   // Safety: the run, whose planned steps never overlap, creates it and writes the place after the last one before it
   // counts that; a reader, inside the lock, reads what was counted before it closed the count.
   private nonisolated(unsafe) var times: UnsafeMutablePointer<Duration>?
+  /// How many times are stored; negative once a record has them.
   private let timeCount = Atomic(0)
-  private static var closed: Int { -1 }
   private let chain: ChainSummary
   let steps: Range<Int>
   let created: Duration
@@ -78,7 +78,7 @@ final class RunRecorder: Sendable {
       var record = RunRecord(steps: steps, capacity: capacity ?? RunRecord.defaultCapacity, keepsErrors: isTraced)
       let kind = RunRecord.Kind.run(name: chain.identity.name, .none, steps: steps, id: watch?.run.id)
       let number = record.add(kind, in: -1, at: created)
-      let timeCount = timeCount.exchange(Self.closed, ordering: .acquiringAndReleasing)
+      let timeCount = timeCount.exchange(-1, ordering: .acquiringAndReleasing)
       for (position, time) in UnsafeBufferPointer(start: timeCount > 0 ? times : nil, count: timeCount).enumerated() {
         let step = steps.lowerBound + position / 2
         if position.isMultiple(of: 2) {
@@ -97,8 +97,12 @@ final class RunRecorder: Sendable {
   }
 
   /// Changes what is stored of a run that nothing reads; returns false when there is a record, and the change fails.
-  private func changeUnread(_ change: (inout Storage) -> Bool) -> Bool {
-    storage.withLock { $0.broadcast == nil && !$0.isForgotten && change(&$0) }
+  private func changeUnread(_ change: (inout Storage) -> Void) -> Bool {
+    storage.withLock { storage in
+      guard storage.broadcast == nil, !storage.isForgotten else { return false }
+      change(&storage)
+      return true
+    }
   }
 
   func step(_ index: Int) -> ChainStep { ChainStep(index: index, name: chain.names[index - steps.lowerBound]) }
@@ -148,19 +152,12 @@ final class RunRecorder: Sendable {
 
   /// Records the end of the run itself, before ``end(_:)``.
   func leave(as state: RunRecord.State, at time: Duration) -> Bool {
-    changeUnread { storage in
-      storage.end = (state, time)
-      return true
-    }
+    changeUnread { $0.end = (state, time) }
   }
 
   /// Records the end of the whole run, for its subscribers.
   func end(_ outcome: Outcome<any AnyBox>) {
-    let isStored = changeUnread { storage in
-      storage.outcome = outcome
-      return true
-    }
-    if isStored { return }
+    if changeUnread({ $0.outcome = outcome }) { return }
     change { content -> Void? in
       content.state.record.end(outcome)
       content.publish(.overall)

@@ -90,10 +90,9 @@ private final class SharedRun<P: Progression>: Sendable {
   }
 
   func leave(_ id: Machine.ConsumerID) {
-    switch state.withLock({ $0.machine.leave(id) }) {
-    case .proceed(let work): if let work { begin(work) }
-    case .cancel: state.withLock { $0.task.take() }?.cancel()
-    }
+    let (work, isAbandoned) = state.withLock { $0.machine.leave(id) }
+    if let work { begin(work) }
+    if isAbandoned { state.withLock { $0.task.take() }?.cancel() }
   }
 
   /// Waits for a stage newer than the consumer's last one; returns nil after the last one.
@@ -205,23 +204,18 @@ struct SharingMachine<Stage, Waiter> {
     return .wait(waiter, begin())
   }
 
-  enum LeaveAction {
-    case proceed(Int?)
-    /// The last consumer left: cancels the stage in progress.
-    case cancel
-  }
-
-  mutating func leave(_ id: ConsumerID) -> LeaveAction {
+  /// Returns the number of the stage whose work begins, if any, and whether the last consumer has left the run.
+  mutating func leave(_ id: ConsumerID) -> (work: Int?, isAbandoned: Bool) {
     received[id] = nil
     waiting.remove(id)
-    guard received.isEmpty else { return .proceed(begin()) }
+    guard received.isEmpty else { return (begin(), false) }
     switch run {
     // A consumer that joins before anything was requested finds the run unchanged.
-    case .paused where number == 0: return .proceed(nil)
-    case .ended: return .proceed(nil)
+    case .paused where number == 0: return (nil, false)
+    case .ended: return (nil, false)
     case .paused, .working:
       run = .ended(.abandoned)
-      return .cancel
+      return (nil, true)
     }
   }
 

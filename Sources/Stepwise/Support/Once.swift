@@ -40,14 +40,10 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   /// - Returns: Whether this call settled it.
   @discardableResult
   func settle(_ value: Value) -> Bool {
-    switch machine.withLock({ $0.settle(value) }) {
-    case .none:
-      return false
-    case .resume(let first, let others):
-      first?.resume(returning: value)
-      for waiter in others { waiter.resume(returning: value) }
-      return true
-    }
+    guard let (first, others) = machine.withLock({ $0.settle(value) }) else { return false }
+    first?.resume(returning: value)
+    for waiter in others { waiter.resume(returning: value) }
+    return true
   }
 
   /// Waits for the value; returns nil when the waiting task was cancelled first.
@@ -100,11 +96,8 @@ struct OnceMachine<Value, Waiter> {
     }
   }
 
-  enum SettleAction {
-    case none
-    /// Resumes the waiters; one alone needs no array.
-    case resume(first: Waiter?, others: [Waiter])
-  }
+  /// The waiters to resume; one alone needs no array.
+  typealias Waiters = (first: Waiter?, others: [Waiter])
 
   enum WaitAction {
     case suspend
@@ -132,11 +125,11 @@ struct OnceMachine<Value, Waiter> {
     }
 
     /// The waiters in the order of their positions.
-    var settled: SettleAction {
-      if others.isEmpty { return .resume(first: inline?.position.waiter, others: []) }
+    var waiters: Waiters {
+      if others.isEmpty { return (inline?.position.waiter, []) }
       var all = others
       if let inline { all[inline.id] = inline.position }
-      return .resume(first: nil, others: all.sorted { $0.key < $1.key }.compactMap(\.value.waiter))
+      return (nil, all.sorted { $0.key < $1.key }.compactMap(\.value.waiter))
     }
   }
 
@@ -144,11 +137,11 @@ struct OnceMachine<Value, Waiter> {
   private var positions = Positions()
   private var lastID = 0
 
-  mutating func settle(_ value: Value) -> SettleAction {
-    guard self.value == nil else { return .none }
+  /// Returns nil when the value was settled before.
+  mutating func settle(_ value: Value) -> Waiters? {
+    guard self.value == nil else { return nil }
     self.value = value
-    defer { positions = Positions() }
-    return positions.settled
+    return exchange(&positions, with: Positions()).waiters
   }
 
   /// Reserves a position before there is a continuation to resume; a task that is cancelled leaves it.

@@ -64,11 +64,8 @@ func onExecutor<Value>(
   _ executor: any TaskExecutor,
   _ operation: () async throws -> Value
 ) async throws -> Value {
-  let result: Result<Value, any Error>
-  do {
-    result = .success(try await withTaskExecutorPreference(executor) { try await onPreferredExecutor(operation) })
-  } catch {
-    result = .failure(error)
+  let result = await Result.of {
+    try await withTaskExecutorPreference(executor) { try await onPreferredExecutor(operation) }
   }
   await moveToPreferredExecutor()
   return try result.get()

@@ -46,19 +46,12 @@ package struct TimeLimit: Sendable {
   /// Waits for the end of a time that has already started.
   var remainder: (@concurrent @Sendable () async throws -> Void)?
 
-  func started() -> TimeLimit {
-    var limit = self
-    limit.remainder = Self.remainder(of: duration, on: clock)
-    return limit
-  }
+  func started() -> TimeLimit { started(on: clock) }
 
-  /// Sleeps until an instant: a clock may advance between the reading of a time and a sleep for what is left.
-  private static func remainder<C: Clock<Duration>>(
-    of duration: Duration,
-    on clock: C
-  ) -> @concurrent @Sendable () async throws -> Void {
+  /// Until an instant: a clock may advance between the reading of a time and a sleep for what is left.
+  private func started(on clock: some Clock<Duration>) -> TimeLimit {
     let end = clock.now.advanced(by: duration.clamped)
-    return { try await clock.sleep(until: end, tolerance: nil) }
+    return TimeLimit(duration: duration, clock: clock) { try await clock.sleep(until: end, tolerance: nil) }
   }
 
   @concurrent func sleep() async throws {

@@ -38,10 +38,7 @@ struct SharingMachineTests {
       return
     }
     // When the one that held it up goes, the run begins.
-    guard case .proceed(_?) = machine.leave(slow) else {
-      Issue.record("not begun")
-      return
-    }
+    #expect(machine.leave(slow).work != nil, "not begun")
   }
 
   @Test(arguments: [false, true])
@@ -51,10 +48,7 @@ struct SharingMachineTests {
     _ = machine.request(consumer, waiter: 1)
     _ = machine.request(consumer, waiter: 1)
     if !isWorking { _ = machine.end(.success(1), isLast: false) }
-    guard case .cancel = machine.leave(consumer) else {
-      Issue.record("not stopped")
-      return
-    }
+    #expect(machine.leave(consumer).isAbandoned, "not stopped")
     // The work that was cancelled ends too late.
     #expect(machine.end(.success(2), isLast: false).releasing == nil)
     let late = machine.join()
@@ -68,10 +62,7 @@ struct SharingMachineTests {
 
   @Test func `A consumer that leaves before the start ends nothing`() {
     var machine = Machine(first: 0, sharing: .latest)
-    guard case .proceed(nil) = machine.leave(machine.join()) else {
-      Issue.record("ended")
-      return
-    }
+    #expect(machine.leave(machine.join()) == (nil, false), "ended")
     let consumer = machine.join()
     _ = machine.request(consumer, waiter: 1)
     guard case .wait(1, _?) = machine.request(consumer, waiter: 1) else {
@@ -148,10 +139,9 @@ private struct SharingModel {
   }
 
   private mutating func leave(_ index: Int) throws {
-    switch machine.leave(consumers.remove(at: index).id) {
-    case .proceed(let work): try begin(work)
-    case .cancel: throw Broken(description: "seed \(seed): cancelled beside \(consumers.count) consumers")
-    }
+    let (work, isAbandoned) = machine.leave(consumers.remove(at: index).id)
+    try require(!isAbandoned, "seed \(seed): cancelled beside \(consumers.count) consumers")
+    try begin(work)
   }
 
   private mutating func begin(_ work: Int?) throws {

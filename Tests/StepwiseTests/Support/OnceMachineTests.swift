@@ -13,8 +13,8 @@ struct OnceMachineTests {
   @Test func `The first value wins`() {
     var machine = Machine()
     #expect(machine.value == nil)
-    #expect(machine.settle(1).waiters == [])
-    #expect(machine.settle(2).waiters == nil)
+    #expect(machine.settled(1) == [])
+    #expect(machine.settled(2) == nil)
     #expect(machine.value == 1)
   }
 
@@ -24,14 +24,14 @@ struct OnceMachineTests {
       let position = machine.reserve()
       #expect(machine.wait(name, at: position).isSuspend)
     }
-    #expect(machine.settle(1).waiters == ["a", "b", "c"])
-    #expect(machine.settle(1).waiters == nil)
+    #expect(machine.settled(1) == ["a", "b", "c"])
+    #expect(machine.settled(1) == nil)
   }
 
   @Test func `A late waiter gets the value immediately`() {
     var machine = Machine()
     let early = machine.reserve()
-    _ = machine.settle(7).waiters
+    _ = machine.settled(7)
     #expect(machine.wait("early", at: early).resumed == 7)
     #expect(machine.wait("late", at: machine.reserve()).resumed == 7)
   }
@@ -41,7 +41,7 @@ struct OnceMachineTests {
     let position = machine.reserve()
     #expect(machine.leave(position) == nil)
     #expect(machine.wait("a", at: position).resumed == .some(nil))
-    #expect(machine.settle(1).waiters == [])
+    #expect(machine.settled(1) == [])
   }
 
   @Test func `Late cancellation returns the waiter once`() {
@@ -50,14 +50,14 @@ struct OnceMachineTests {
     _ = machine.wait("a", at: position)
     #expect(machine.leave(position) == "a")
     #expect(machine.leave(position) == nil)
-    #expect(machine.settle(1).waiters == [])
+    #expect(machine.settled(1) == [])
   }
 
   @Test func `Cancellation after the value changes nothing`() {
     var machine = Machine()
     let position = machine.reserve()
     _ = machine.wait("a", at: position)
-    #expect(machine.settle(1).waiters == ["a"])
+    #expect(machine.settled(1) == ["a"])
     #expect(machine.leave(position) == nil)
     let cancelledBefore = machine.reserve()
     #expect(machine.leave(cancelledBefore) == nil)
@@ -76,7 +76,7 @@ struct OnceMachineTests {
         let position = reference.known.randomElement(using: &generator)
         switch (Int.random(in: 0..<10, using: &generator), position) {
         case (0, _):
-          let reported = machine.settle(step).waiters
+          let reported = machine.settled(step)
           #expect(reported.map(Set.init) == reference.settle(step), "seed \(seed)")
           for waiter in reported ?? [] { resumed[waiter, default: []].append(step) }
         case (1...3, let position?):
@@ -98,7 +98,7 @@ struct OnceMachineTests {
           resumed[position, default: []].append(value)
         }
       }
-      for waiter in machine.settle(-1).waiters ?? [] { resumed[waiter, default: []].append(-1) }
+      for waiter in machine.settled(-1) ?? [] { resumed[waiter, default: []].append(-1) }
       #expect(resumed.keys.sorted() == reference.known.sorted(), "seed \(seed)")
       #expect(resumed.values.allSatisfy { $0.count == 1 }, "seed \(seed)")
     }
@@ -136,13 +136,9 @@ struct OnceMachineTests {
   }
 }
 
-extension OnceMachine.SettleAction {
-  /// Nil when the value was already settled.
-  fileprivate var waiters: [Waiter]? {
-    switch self {
-    case .none: nil
-    case .resume(let first, let others): (first.map { [$0] } ?? []) + others
-    }
+extension OnceMachine {
+  fileprivate mutating func settled(_ value: Value) -> [Waiter]? {
+    settle(value).map { ($0.first.map { [$0] } ?? []) + $0.others }
   }
 }
 
