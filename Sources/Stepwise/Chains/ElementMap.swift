@@ -15,6 +15,7 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   let count = elements is any Collection ? elements.underestimatedCount : 0
   let progress = ElementProgress(count: count > 0 ? count : nil)
   let journal = Scope.current?.innermostRun?.journal
+  let storedCount = journal?.branchCount ?? 0
   return try await withThrowingTaskGroup(of: (Int, Element).self) { group in
     var pending = elements.enumerated().makeIterator()
     var results: [Int: Element] = [:]
@@ -27,7 +28,8 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
         return false
       }
       begun = index + 1
-      let isAdded = group.addTaskUnlessCancelled {
+      guard !group.isCancelled || index < storedCount && journal?.isStopped == false else { throw CancellationError() }
+      group.addTask {
         func transformed() async throws -> Element {
           guard let journal else { return try await transform(element) }
           return try await journal.inside(nil, branch: index) { try await transform(element) }
@@ -35,8 +37,12 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
         guard let progress else { return (index, try await transformed()) }
         return (index, try await progress.runElement(at: index) { try await transformed() })
       }
-      guard isAdded else { throw CancellationError() }
       return true
+    }
+    // In a replay, an error may come before elements that had begun, which have steps to replay and to undo.
+    defer {
+      group.cancelAll()
+      while begun < storedCount, (try? addNext()) ?? false {}
     }
     while begun < max(1, maxConcurrent), try addNext() {}
     while let (index, result) = try await group.next() {

@@ -30,11 +30,10 @@ package protocol RunJournal: AnyObject, Sendable {
   func open(_ name: String) -> JournalPlace
 
   /// Runs one attempt of the work at a place, or one of its branches; the current place when nil.
-  func inside<Value>(
-    _ place: JournalPlace?,
-    branch: Int?,
-    _ body: () async throws -> Value
-  ) async throws -> Value
+  func inside<Value>(_ place: JournalPlace?, branch: Int?, _ body: () async throws -> Value) async throws -> Value
+
+  /// How many branches of the current place have begun in earlier runs, as far as they have stored anything.
+  var branchCount: Int { get }
 
   /// Runs the work at a place, or one of its branches, and stores its error and its time limit, as a deadline.
   ///
@@ -72,10 +71,7 @@ package protocol RunJournal: AnyObject, Sendable {
   @concurrent func willUndo(_ steps: [Int]) async
 
   /// Undoes a step and stores that; returns false without doing so when it was undone before or the run has stopped.
-  func undo(
-    _ step: Int,
-    _ body: @Sendable () async throws -> Void
-  ) async throws -> Bool
+  func undo(_ step: Int, _ body: @Sendable () async throws -> Void) async throws -> Bool
 
   /// Stores the outcome, before anything is undone.
   ///

@@ -262,6 +262,16 @@ package struct DurableLog: Sendable {
     return records[key] == nil && end(around: key) == nil ? nil : false
   }
 
+  /// How many branches of a scope have begun, as far as anything inside them is stored.
+  func branchCount(in scope: String) -> Int {
+    let indices = inner[Self.key(of: scope), default: []].compactMap { key -> Int? in
+      let branch = Self.scope(of: key)
+      guard branch.utf8.starts(with: (scope + "[").utf8) else { return nil }
+      return Int(branch.dropFirst(scope.count + 1).dropLast())
+    }
+    return indices.max().map { $0 + 1 } ?? 0
+  }
+
   /// Whether there is anything inside a key.
   func hasRecords(in key: String) -> Bool { inner[key] != nil }
 

@@ -88,6 +88,11 @@ extension DurableRun {
     return try result.get()
   }
 
+  var branchCount: Int {
+    let scope = position.scope
+    return state.withLock { $0.log.branchCount(in: scope) }
+  }
+
   func attemptFailed(_ place: JournalPlace, _ error: any Error) {
     let scope = DurableLog.scope(place.path, attempt: place.attemptCount, branch: nil)
     let failure = StoredFailure(error, of: place.path)

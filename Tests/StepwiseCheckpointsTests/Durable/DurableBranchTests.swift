@@ -60,6 +60,50 @@ struct DurableBranchTests {
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
 
+  // G143
+  @Test(arguments: [true, false])
+  func `A replay begins each element that had begun when another one failed`(isInDoubt: Bool) async throws {
+    let (store, isBooked) = (DyingStore(base), Once<Void>())
+    let isReplay = Once<Void>()
+    let chain = Chain("list") { (count: Int) in Array(0..<count) }
+      .thenMap("each", maxConcurrent: 2) { [ledger] element in
+        switch element {
+        case 0:
+          try await step("first") {}
+          // In the replay, the failure comes before the end of this element, after which the third one began.
+          if isReplay.settled != nil { _ = await Once<Void>().value() }
+        case 1:
+          do {
+            try await step("failing") { throw Declined(card: "visa") }
+          } catch {
+            if isReplay.settled == nil { await isBooked.valueIgnoringCancellation() }
+            throw error
+          }
+        default:
+          _ = try await step("book") {
+            ledger.add("book \(element)")
+            if isInDoubt {
+              store.die()
+              isBooked.settle(())
+            }
+            return element
+          } undo: { element in
+            ledger.add("undo \(element)")
+          }
+          store.die()
+          isBooked.settle(())
+        }
+        return element
+      }
+    await #expect(throws: DyingStore.Death.self) { try await chain.run(4, id: "x", in: store) }
+    isReplay.settle(())
+    await #expect(throws: Declined(card: "visa")) {
+      try await expectNoDelay { try await chain.run(4, id: "x", in: base) }
+    }
+    #expect(ledger.lines == (isInDoubt ? ["book 2", "book 2", "undo 2"] : ["book 2", "undo 2"]))
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
   @Test
   func `A failure in a child task is replayed after what completed before it`() async throws {
     let (store, noted) = (DyingStore(base), Once<Void>())
