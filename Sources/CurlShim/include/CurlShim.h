@@ -62,8 +62,9 @@ int stepwise_curl_multi_set_pointer(
 
 /// Information of libcurl; their numbers never change.
 enum stepwise_curl_info {
-  curlinfo_privateData = 0x100015, curlinfo_verifyResult = 0x20000d, curlinfo_proxyConnectStatus = 0x200016,
-  curlinfo_systemError = 0x200019, curlinfo_tlsSession = 0x40002d, curlinfo_nameLookupTime = 0x600033
+  curlinfo_privateData = 0x100015, curlinfo_responseCode = 0x200002, curlinfo_verifyResult = 0x20000d,
+  curlinfo_proxyConnectStatus = 0x200016, curlinfo_systemError = 0x200019, curlinfo_tlsSession = 0x40002d,
+  curlinfo_nameLookupTime = 0x600033
 };
 
 /// The value of a piece of information that is a number; 0 where there is none.

@@ -8,15 +8,8 @@
 
   /// The thread of a transport, as other threads see it: they send it commands.
   final class CurlLoop: Sendable {
-    enum Command: Sendable {
-      case start(CurlTransfer)
-      case cancel(CurlTransfer)
-      /// The consumer has received the excess bytes.
-      case receive(CurlTransfer)
-      /// The source of a body has returned a piece, its end, or an error.
-      case upload(CurlTransfer, Result<Data?, any Error>)
-      case end
-    }
+    /// What the thread does next; there is no engine when the system has no memory or descriptors left.
+    typealias Command = @Sendable (CurlEngine?) -> Void
 
     private struct State {
       var commands: [Command] = []
@@ -31,18 +24,12 @@
 
     init(settings: CurlSettings) { self.settings = settings }
 
-    /// Makes the thread perform a command; returns false when it has ended.
+    /// Makes the thread perform a command; returns false when it would start a transfer and the thread is ending.
     @discardableResult
-    func send(_ command: Command) -> Bool {
+    func send(startsTransfer: Bool = false, _ command: @escaping Command) -> Bool {
       let (isSent, begins) = state.withLock { state in
-        var begins = false
-        switch command {
-        case .start:
-          if state.isEnding { return (false, false) }
-          begins = !exchange(&state.hasThread, with: true)
-        case .end: state.isEnding = true
-        default: break
-        }
+        if startsTransfer, state.isEnding { return (false, false) }
+        let begins = startsTransfer && !exchange(&state.hasThread, with: true)
         // Without a thread no work has started that the command could concern.
         if state.hasThread { state.commands.append(command) }
         // Within the lock, because the thread may close it once it is awake.
@@ -57,16 +44,20 @@
       return isSent
     }
 
+    /// Ends the thread once the transfers that have started are complete.
+    func end() {
+      state.withLock { $0.isEnding = true }
+      send { engine in engine?.isEnding = true }
+    }
+
     private func runThread() {
       CurlEngine(self)?.run()
       let commands = state.withLock { state in
         state.hasThread = false
         return exchange(&state.commands, with: [])
       }
-      // An engine has performed them; without one, the next transfer tries again.
-      for case .start(let transfer) in commands {
-        transfer.fail(HTTPError.refused(reason: "the system has no memory or descriptors left"))
-      }
+      // An engine has performed those that start transfers; without one, the next transfer tries again.
+      for command in commands { command(nil) }
     }
 
     /// Removes and returns the commands, in order; the thread is awake.
@@ -104,13 +95,13 @@
     let loop: CurlLoop
     let sockets: CurlSockets
     private let multi: UnsafeMutableRawPointer
-    private var jobs: [ObjectIdentifier: CurlJob] = [:]
+    private(set) var jobs: [ObjectIdentifier: CurlJob] = [:]
     private var hosts: [String: Host] = [:]
     private let connectionsPerHost: Int
     private var spares: [CurlHandle] = []
     /// Jobs whose consumers may have something to receive.
     private var touched: [CurlJob] = []
-    private var isEnding = false
+    var isEnding = false
     /// The number of cancelled jobs whose host's name is still being looked up, each by a thread of libcurl that cannot be
     /// stopped.
     private var lookUps = 0
@@ -129,7 +120,8 @@
       // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
       // with libcurl 7.88; compare curl #10525).
       _ = stepwise_curl_multi_set_number(multi, curlopt_multiPipelining, 0)
-      let watch: CurlCallback.Socket = { _, descriptor, what, context, _ in
+      typealias Watch = @convention(c) (CurlContext, Int32, Int32, CurlContext, CurlContext) -> Int32
+      let watch: Watch = { _, descriptor, what, context, _ in
         context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.watch(descriptor, what)
         return 0
       }
@@ -153,7 +145,7 @@
 
     /// Performs commands, lets libcurl work, wakes consumers, and waits for the network or a command.
     private func turn() {
-      for command in loop.takeCommands() { perform(command) }
+      for command in loop.takeCommands() { command(self) }
       repeat {
         if patience == 0 { _ = stepwise_curl_multi_act(multi, CurlValue.timeout, 0) }
       } while complete()
@@ -172,22 +164,7 @@
       return Int32(clamping: milliseconds)
     }
 
-    private func perform(_ command: CurlLoop.Command) {
-      switch command {
-      case .start(let transfer): start(transfer)
-      case .cancel(let transfer):
-        if let job = jobs[ObjectIdentifier(transfer)] { return cancel(job) }
-        hosts[transfer.host]?.waiting.removeAll { $0 === transfer }
-      case .receive(let transfer): jobs[ObjectIdentifier(transfer)]?.resume(CurlValue.pauseReceiving)
-      case .upload(let transfer, let result):
-        let job = jobs[ObjectIdentifier(transfer)]
-        job?.upload?.receive(result)
-        job?.resume(CurlValue.pauseSending)
-      case .end: isEnding = true
-      }
-    }
-
-    private func start(_ transfer: CurlTransfer) {
+    func start(_ transfer: CurlTransfer) {
       guard !transfer.inbox.isEnded else { return }
       hosts[transfer.host, default: Host()].waiting.append(transfer)
       startWaiting(for: transfer.host)
@@ -205,10 +182,14 @@
       if hosts.values[index].running == 0, hosts.values[index].waiting.isEmpty { hosts.remove(at: index) }
     }
 
-    /// Ends a cancelled job, or lets it keep its slot until its host's name has been looked up, after which it fails.
+    /// Ends a transfer, or lets its job keep its slot until its host's name has been looked up, after which it fails.
     ///
     /// One that may use a proxy may wait for something else.
-    private func cancel(_ job: CurlJob) {
+    func cancel(_ transfer: CurlTransfer) {
+      guard let job = jobs[ObjectIdentifier(transfer)] else {
+        hosts[transfer.host]?.waiting.removeAll { $0 === transfer }
+        return
+      }
       guard job.isLookingUp, !loop.settings.mayHaveProxy else { return remove(job) }
       job.isCancelled = true
       lookUps += 1

@@ -118,44 +118,34 @@
       let context = Unmanaged.passUnretained(self).toOpaque()
       try set(curlopt_privateData, context)
       try set(curlopt_errorBuffer, errorText)
-      let receiveHeader: CurlCallback.Data = { data, size, count, context in
+      typealias Transfer = @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, CurlContext) -> Int
+      let receiveHeader: Transfer = { data, size, count, context in
         CurlHandle.job(context)?.receiveHeader(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
       }
-      let receiveBody: CurlCallback.Data = { data, size, count, context in
+      let receiveBody: Transfer = { data, size, count, context in
         CurlHandle.job(context)?.receiveBody(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
       }
-      let send: CurlCallback.Data = { data, size, count, context in
+      let send: Transfer = { data, size, count, context in
         CurlHandle.job(context)?.send(UnsafeMutableRawBufferPointer(start: data, count: size * count))
           ?? CurlValue.abort
       }
-      let seek: CurlCallback.Seek = { context, offset, origin in
+      let seek: @convention(c) (CurlContext, Int64, Int32) -> Int32 = { context, offset, origin in
         CurlHandle.job(context)?.seek(to: offset, from: origin) ?? CurlValue.seekImpossible
       }
-      try set(curlopt_headerFunction, receiveHeader, curlopt_headerData, context)
-      try set(curlopt_writeFunction, receiveBody, curlopt_writeData, context)
-      try set(curlopt_readFunction, send, curlopt_readData, context)
-      try set(curlopt_seekFunction, seek, curlopt_seekData, context)
-      try observeSockets(of: engine)
-    }
-
-    /// Notifies the engine of the connections that libcurl opens and uses, and of their ends.
-    private func observeSockets(of engine: CurlEngine) throws {
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      let open: CurlCallback.Open = { context, _, address in
+      // libcurl's `struct curl_sockaddr` begins with three numbers: the family, the type and the protocol.
+      let open: @convention(c) (CurlContext, Int32, UnsafePointer<Int32>?) -> Int32 = { context, _, address in
         // A cancelled job does not connect.
         guard let address, let job = CurlHandle.job(context), !job.isCancelled else { return -1 }
-        // The beginning of libcurl's `struct curl_sockaddr`.
-        let parts = address.assumingMemoryBound(to: (family: Int32, type: Int32, protocol: Int32).self).pointee
-        let descriptor = socket(parts.family, parts.type | O_CLOEXEC, parts.protocol)
+        let descriptor = socket(address[0], address[1] | O_CLOEXEC, address[2])
         job.open(descriptor)
         return descriptor
       }
-      let close: CurlCallback.Close = { context, descriptor in
+      let close: @convention(c) (CurlContext, Int32) -> Int32 = { context, descriptor in
         context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.remove(descriptor)
-        Foundation.close(descriptor)
-        return 0
+        return Foundation.close(descriptor)
       }
-      let use: CurlCallback.Use = { context, server, client, serverPort, clientPort in
+      typealias Use = @convention(c) (CurlContext, UnsafePointer<CChar>?, UnsafePointer<CChar>?, Int32, Int32) -> Int32
+      let use: Use = { context, server, client, serverPort, clientPort in
         guard let server, let client, let job = CurlHandle.job(context) else { return 0 }
         var ends = Hasher()
         for address in [server, client] {
@@ -164,6 +154,10 @@
         for port in [serverPort, clientPort] { ends.combine(port) }
         return job.allows(ends.finalize()) ? 0 : 1
       }
+      try set(curlopt_headerFunction, receiveHeader, curlopt_headerData, context)
+      try set(curlopt_writeFunction, receiveBody, curlopt_writeData, context)
+      try set(curlopt_readFunction, send, curlopt_readData, context)
+      try set(curlopt_seekFunction, seek, curlopt_seekData, context)
       try set(curlopt_openFunction, open, curlopt_openData, context)
       let sockets = Unmanaged.passUnretained(engine.sockets).toOpaque()
       try set(curlopt_closeFunction, close, curlopt_closeData, sockets)
@@ -172,7 +166,7 @@
     }
 
     /// Returns the transfer that the handle of a callback serves.
-    static func job(_ context: UnsafeMutableRawPointer?) -> CurlJob? {
+    static func job(_ context: CurlContext) -> CurlJob? {
       context.flatMap { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue().job }
     }
 
@@ -186,7 +180,7 @@
       try check(stepwise_curl_easy_set_pointer(easy, option, value), option)
     }
 
-    /// Sets one of the functions of `CurlCallback`, and what it is called with.
+    /// Sets one of the functions that libcurl calls, and what it is called with.
     func set(_ option: Option, _ function: some Any, _ dataOption: Option, _ data: UnsafeRawPointer) throws {
       // Safety: a function of C is a pointer.
       try set(option, unsafeBitCast(function, to: UnsafeRawPointer.self))
@@ -266,7 +260,11 @@
       parser = HTTPHeadParser(limit: transfer.request.headerLimit)
       upload = try transfer.request.body.map { body in
         try CurlUpload(body.content) { [loop = engine.loop] result in
-          loop.send(.upload(transfer, result))
+          loop.send { engine in
+            let job = engine?.jobs[ObjectIdentifier(transfer)]
+            job?.upload?.receive(result)
+            job?.resume(CurlValue.pauseSending)
+          }
         }
       }
     }
@@ -279,7 +277,7 @@
 
     func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
       do {
-        if let head = try parser.take(bytes) { receive(head) }
+        if let head = try parser.take(bytes, status: number(curlinfo_responseCode)) { receive(head) }
         return bytes.count
       } catch {
         failure = error
@@ -299,7 +297,7 @@
 
     /// The system's reason why there is no connection; 0 when it has none.
     var connectionError: Int32 {
-      opened.isEmpty ? openError : Int32(stepwise_curl_easy_get_number(handle.easy, curlinfo_systemError))
+      opened.isEmpty ? openError : Int32(number(curlinfo_systemError))
     }
 
     /// Returns whether the request may be sent on the connection that libcurl has chosen.
@@ -335,7 +333,7 @@
     }
 
     /// Whether the name of the host is being looked up.
-    var isLookingUp: Bool { stepwise_curl_easy_get_number(handle.easy, curlinfo_nameLookupTime) == 0 }
+    var isLookingUp: Bool { number(curlinfo_nameLookupTime) == 0 }
 
     /// Continues receiving or sending, if it waits for that.
     func resume(_ direction: Int32) {
@@ -388,15 +386,15 @@
 
     init(limit: Int) { self.limit = limit }
 
-    /// Returns the head of the final response with its last line.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> HTTPResponseHead? {
+    /// Returns the head of the final response with its last line; `latest` is the status of the latest head.
+    mutating func take(_ bytes: UnsafeRawBufferPointer, status latest: Int) throws(HTTPError) -> HTTPResponseHead? {
       size += bytes.count
       guard size <= limit else { throw .headersTooLarge(limit: limit) }
       guard !isComplete else { return nil }
       var line = bytes[...]
       while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
       guard let status else {
-        (self.status, headers) = (Self.status(line), HTTPHeaders())
+        (self.status, headers) = (latest, HTTPHeaders())
         isHTTP2 = line.starts(with: "HTTP/2".utf8)
         return nil
       }
@@ -423,13 +421,6 @@
       }
     }
 
-    /// Returns the three digits after the first space.
-    private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> Int {
-      let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
-      let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-    }
-
     /// Decodes as UTF-8, or as Latin-1 if that fails.
     private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
       var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
@@ -442,19 +433,8 @@
     }
   }
 
-  /// The functions that libcurl calls.
-  enum CurlCallback {
-    typealias Context = UnsafeMutableRawPointer?
-    typealias Data = @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, Context) -> Int
-    typealias Seek = @convention(c) (Context, Int64, Int32) -> Int32
-    typealias Open = @convention(c) (Context, Int32, UnsafeMutableRawPointer?) -> Int32
-    typealias Close = @convention(c) (Context, Int32) -> Int32
-    typealias Use =
-      @convention(c) (
-        Context, UnsafePointer<CChar>?, UnsafePointer<CChar>?, _ serverPort: Int32, _ clientPort: Int32
-      ) -> Int32
-    typealias Socket = @convention(c) (_ easy: Context, Int32, _ what: Int32, Context, _ socket: Context) -> Int32
-  }
+  /// What libcurl passes to its callbacks.
+  typealias CurlContext = UnsafeMutableRawPointer?
 
   enum CurlValue {
     /// What the callbacks return so that libcurl calls again after the transfer has been continued.

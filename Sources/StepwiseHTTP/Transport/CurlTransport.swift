@@ -55,7 +55,7 @@
     }
 
     /// Ends the thread once the transfers that have started are complete.
-    public func invalidate() { loop.send(.end) }
+    public func invalidate() { loop.end() }
   }
 
   /// The settings that all transfers of a ``CurlTransport`` share.
@@ -95,7 +95,12 @@
     }
 
     func head() async throws -> HTTPResponseHead {
-      if !inbox.isEnded, !loop.send(.start(self)) { fail(HTTPError.refused(reason: "the session has ended")) }
+      let start: CurlLoop.Command = { [self] engine in
+        engine?.start(self) ?? fail(HTTPError.refused(reason: "the system has no memory or descriptors left"))
+      }
+      if !inbox.isEnded, !loop.send(startsTransfer: true, start) {
+        fail(HTTPError.refused(reason: "the session has ended"))
+      }
       let head = try await inbox.head()
       decoder.withLock { $0 = BodyDecoder(head) }
       return head
@@ -109,7 +114,9 @@
           cancel()
           throw error
         }
-        let data = try await inbox.chunk { loop.send(.receive(self)) }
+        let data = try await inbox.chunk {
+          loop.send { [self] engine in engine?.jobs[ObjectIdentifier(self)]?.resume(CurlValue.pauseReceiving) }
+        }
         let isComplete = decoder.withLock { decoder -> Bool? in
           if let data { decoder?.add(data) }
           return decoder?.isComplete
@@ -123,7 +130,7 @@
 
     func cancel() {
       decoder.withLock { $0 = nil }
-      if inbox.update({ $0.cancel() }) { loop.send(.cancel(self)) }
+      if inbox.update({ $0.cancel() }) { loop.send { [self] engine in engine?.cancel(self) } }
     }
 
     func fail(_ error: any Error) { inbox.update { $0.complete(error) } }
@@ -337,7 +344,7 @@
 
   /// The errors of failed transfers, without the URLs in libcurl's words.
   extension CurlJob {
-    private func number(_ info: stepwise_curl_info) -> Int { Int(stepwise_curl_easy_get_number(handle.easy, info)) }
+    func number(_ info: stepwise_curl_info) -> Int { Int(stepwise_curl_easy_get_number(handle.easy, info)) }
 
     /// Returns the error for one of libcurl's numbers.
     func error(_ code: Int32) -> HTTPError {
