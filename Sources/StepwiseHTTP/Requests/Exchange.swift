@@ -54,14 +54,8 @@ final class Exchange: Sendable {
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
   func chunk() async throws -> Data? {
     let now = stopwatch.elapsed()
-    let (transfer, end) = state.withLock { state in
-      (state.machine.read(at: now) ? state.transfer : nil, state.machine.end)
-    }
-    guard let transfer else {
-      try end?.get()
-      return nil
-    }
-    let data = try await ended { try await transfer.chunk() }
+    let transfer = state.withLock { $0.machine.read(at: now) ? $0.transfer : nil }
+    let data = try await ended { try await transfer?.chunk() }
     if let data, state.withLock({ $0.machine.chunk() }) { return data }
     finish(.success(()))
     // An error that ended it in the meantime takes precedence.
@@ -74,9 +68,7 @@ final class Exchange: Sendable {
 
   /// Runs a part of the request, which ends immediately when the task is cancelled; throws the error that ended the
   /// request.
-  private func ended<Value>(
-    _ body: () async throws -> Value
-  ) async throws -> Value {
+  private func ended<Value>(_ body: () async throws -> Value) async throws -> Value {
     try await withTaskCancellationHandler {
       do {
         return try await body()
@@ -91,7 +83,7 @@ final class Exchange: Sendable {
   }
 
   private func send() async throws -> (HTTPResponseHead, URL) {
-    startTimer()
+    checkDeadlines()
     var request = request
     while true {
       var outgoing = request
@@ -107,7 +99,7 @@ final class Exchange: Sendable {
       guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
       session.jar?.keepCookies(of: head, from: request.url)
-      let next = request.next(after: head)
+      let next = request.redirected(by: head)
       let now = stopwatch.elapsed()
       try state.withLock { try $0.machine.answer(isRedirect: next != nil, at: now) }
       guard let next else { return (head, request.url) }
@@ -138,45 +130,39 @@ final class Exchange: Sendable {
   }
 
   private func finish(_ result: Result<Void, any Error>) {
-    let ended = state.withLock { state in
-      state.machine.finish(result) ? (transfer: state.transfer.take(), timer: state.timer.take()) : nil
+    let (ends, transfer) = state.withLock { state in
+      state.machine.finish(result) ? (true, state.transfer.take()) : (false, nil)
     }
-    guard let ended else { return }
+    guard ends else { return }
     HTTPActivity.change(by: -1)
-    ended.timer?.cancel()
-    if start != nil { Alarm.shared.remove(self) }
+    removeTimer()
     guard case .failure(let error) = result else { return }
-    ended.transfer?.cancel()
+    transfer?.cancel()
     request.onFailure?(error)
   }
 
-  private func startTimer() {
-    if start != nil { return checkDeadlines() }
-    guard nextCheck() != nil else { return }
-    let timer = spawn { [weak self, stopwatch] in
-      while let wake = self?.nextCheck(), (try? await stopwatch.sleep(wake)) != nil {}
-    }
-    state.withLock { $0.timer = timer }
-    // It may have ended before its timer was stored.
-    if state.withLock({ $0.machine.isEnded }) { timer.cancel() }
+  private func removeTimer() {
+    if start == nil { state.withLock { $0.timer.take() }?.cancel() } else { Alarm.shared.remove(self) }
   }
 
-  /// Checks the deadlines in real time, and schedules the next check.
+  /// Ends the exchange if it is late; otherwise schedules the next check.
   fileprivate func checkDeadlines() {
-    guard let start, let wake = nextCheck() else { return }
-    Alarm.shared.add(self, at: start.advanced(by: wake))
-    // It may have ended before it was added.
-    if state.withLock({ $0.machine.isEnded }) { Alarm.shared.remove(self) }
-  }
-
-  /// Ends the exchange if it is late; otherwise returns when to check again, from its start.
-  private func nextCheck() -> Duration? {
     let now = stopwatch.elapsed()
     do {
-      return try state.withLock { state throws(HTTPError) in try state.machine.timer(at: now) }
+      let wake = try state.withLock { state throws(HTTPError) in try state.machine.timer(at: now) }
+      guard let wake else { return }
+      if let start {
+        Alarm.shared.add(self, at: start.advanced(by: wake))
+      } else {
+        let timer = spawn { [weak self, stopwatch] in
+          if (try? await stopwatch.sleep(wake)) != nil { self?.checkDeadlines() }
+        }
+        state.withLock { $0.timer = timer }
+      }
+      // It may have ended before its timer was stored.
+      if state.withLock({ $0.machine.isEnded }) { removeTimer() }
     } catch {
       finish(.failure(error))
-      return nil
     }
   }
 }

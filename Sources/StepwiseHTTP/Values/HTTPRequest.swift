@@ -346,38 +346,32 @@ extension HTTPRequest {
     "if-unmodified-since", "pragma", "range", "user-agent",
   ]
 
-  /// Returns the request that follows a response, by the rules of this one; nil when none does.
-  func next(after head: HTTPResponseHead) -> HTTPRequest? {
-    guard let next = redirected(by: head) else { return nil }
-    let (status, headers) = (head.status, head.headers)
-    let redirect = HTTPRedirect(status: status, headers: headers, url: url, target: next.url, method: next.method)
-    return redirects?.isFollowed(redirect) ?? true ? next : nil
-  }
-
-  /// Returns the request that a response redirects to; nil when it is not a redirect.
+  /// Returns the request that a response redirects to; nil when it is not a redirect that this request follows.
   ///
   /// A 303, and a 301 or 302 to a POST, is followed by a GET without the body. Another scheme, host or port is another
   /// origin: header fields that may be credentials are removed, also for later redirects. The jar is used for another
   /// host, which has its own cookies, but not for another port or scheme of the same host: a jar does not distinguish
   /// these.
   func redirected(by head: HTTPResponseHead) -> HTTPRequest? {
-    guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers["Location"],
-      let target = URL(string: location, relativeTo: url), let (address, _) = Self.address(target)
+    let (status, headers) = (head.status, head.headers)
+    guard [301, 302, 303, 307, 308].contains(status), let location = headers["Location"],
+      let found = URL(string: location, relativeTo: url), let (target, _) = Self.address(found)
     else { return nil }
     var next = self
-    next.url = address
-    let becomesGet = head.status == 303 ? method != "HEAD" : method == "POST" && head.status < 303
+    next.url = target
+    let becomesGet = status == 303 ? method != "HEAD" : method == "POST" && status < 303
     if becomesGet {
       next.method = "GET"
       next.body = nil
       next.upload = nil
       next.headers.keepOnly { !$0.hasPrefix("content-") }
     }
-    if Self.origin(of: address) != Self.origin(of: url) {
+    if Self.origin(of: target) != Self.origin(of: url) {
       next.headers.keepOnly { Self.harmless.contains($0) }
-      next.usesJar = address.host?.lowercased() != url.host?.lowercased()
+      next.usesJar = target.host?.lowercased() != url.host?.lowercased()
     }
-    return next
+    let redirect = HTTPRedirect(status: status, headers: headers, url: url, target: target, method: next.method)
+    return redirects?.isFollowed(redirect) ?? true ? next : nil
   }
 
   /// The scheme, host and port of an absolute URL of HTTP, without the user's name.
