@@ -117,15 +117,10 @@ public struct HTTPMethod: Sendable {
     credentials: HTTPCredentials? = nil,
     deadlines: HTTPDeadlines? = nil
   ) async throws -> HTTPResponse {
-    let body = HTTPBody.bytes(body)
-    return try await self(
-      address,
-      query: query,
-      headers: headers,
-      body: body,
-      credentials: credentials,
-      deadlines: deadlines
-    )
+    let url = try client.url(of: address)
+    var request = HTTPRequest(method: name, url: url, query: query, headers: headers, body: .bytes(body))
+    (request.credentials, request.deadlines) = (credentials, deadlines)
+    return try await client.send(request)
   }
 }
 

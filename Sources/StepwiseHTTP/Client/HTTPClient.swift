@@ -236,21 +236,20 @@ extension HTTPClient {
   ) async throws -> Value {
     defer { request.upload?.close() }
     guard let retry else { return try await receive(open(change(request), interceptors[...])) }
-    let request = retry.prepared(request)
+    var request = request
+    if retry.addsIdempotencyKey, !request.isIdempotent { request.headers["Idempotency-Key"] = UUID().uuidString }
+    let repeats = { (error: any Error) in retry.repeats(request, after: error) }
     var attempts = Attempts(retry.effectivePolicy, clock: request.deadlines?.clock ?? ContinuousClock())
     repeat {
       do {
         let response = try await open(change(request), interceptors[...])
         let failure = HTTPStatusError(response: response.response())
-        guard retry.statuses.contains(response.status),
-          await attempts.allowAnother(after: failure, if: { error in retry.repeats(request, after: error) })
+        guard retry.statuses.contains(response.status), await attempts.allowAnother(after: failure, if: repeats)
         else { return try await receive(response) }
         // The connection is reused where only a little of the body remains.
         _ = try? await response.collected(upTo: HTTPResponseStream.errorBody)
       } catch {
-        guard await attempts.allowAnother(after: error, if: { error in retry.repeats(request, after: error) }) else {
-          throw error
-        }
+        guard await attempts.allowAnother(after: error, if: repeats) else { throw error }
       }
     } while await attempts.waitForNext()
     throw CancellationError()
@@ -366,13 +365,6 @@ public struct HTTPRetry: Sendable {
       (error as? HTTPStatusError)?.retryAfter ?? own?(error, attempt)
     }
     return result
-  }
-
-  /// Returns the request with a new key if it needs one.
-  func prepared(_ request: HTTPRequest) -> HTTPRequest {
-    var request = request
-    if addsIdempotencyKey, !request.isIdempotent { request.headers["Idempotency-Key"] = UUID().uuidString }
-    return request
   }
 
   /// Returns whether a request is sent again after an error.
