@@ -195,9 +195,7 @@ struct RequestMachine {
   var isEnded: Bool { end != nil }
 
   /// The result; nil before the end.
-  var end: Result<Void, any Error>? {
-    if case .ended(let result) = state { result } else { nil }
-  }
+  var end: Result<Void, any Error>? { if case .ended(let result) = state { result } else { nil } }
 
   /// Some of the request was sent, or it starts or ends to wait for a connection.
   mutating func progressed(isWaiting: Bool = false, at now: Duration) {
