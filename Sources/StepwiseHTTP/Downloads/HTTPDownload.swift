@@ -6,6 +6,10 @@ public import Foundation
 import Stepwise
 import StepwiseFiles
 
+#if canImport(CryptoKit)
+  import CryptoKit
+#endif
+
 /// A request whose response is written to a file: `HTTP.download` and `client.download`, called as a function.
 ///
 /// Use it for files that are too large for memory, or that your user should not load twice. The body is written to the
@@ -114,9 +118,7 @@ public struct HTTPDownloadProgress: Sendable, Hashable {
   }
 
   /// The completed fraction, from 0 to 1; nil when the total is unknown.
-  public var fractionCompleted: Double? {
-    totalBytes.map { $0 > 0 ? min(1, Double(receivedBytes) / Double($0)) : 1 }
-  }
+  public var fractionCompleted: Double? { totalBytes.map { $0 > 0 ? min(1, Double(receivedBytes) / Double($0)) : 1 } }
 }
 
 /// The file of a download: writes response bodies as they arrive, after the bytes of an earlier attempt.
@@ -138,8 +140,6 @@ final class DownloadFile: Sendable {
     /// Whether the existing bytes belong to another file than the server has.
     var isOutdated = false
   }
-
-  private static let readSize = 1 << 20
 
   private let url: URL
   /// The required checksum; nil for any.
@@ -240,7 +240,7 @@ final class DownloadFile: Sendable {
       let bytes = try state.withLock { state throws in
         guard let content = state.file?.content else { throw CancellationError() }
         try content.seek(to: offset)
-        return try content.read(Self.readSize)
+        return try content.read(1 << 20)
       }
       guard !bytes.isEmpty else { return hash.hex() }
       hash.update(bytes)
@@ -262,11 +262,7 @@ final class DownloadFile: Sendable {
       let progress = try state.withLock { state throws -> HTTPDownloadProgress in
         guard state.file != nil else { throw CancellationError() }
         try body(&state)
-        return HTTPDownloadProgress(
-          receivedBytes: state.received,
-          totalBytes: state.total,
-          resumedBytes: state.resumed
-        )
+        return HTTPDownloadProgress(receivedBytes: state.received, totalBytes: state.total, resumedBytes: state.resumed)
       }
       if let fraction = progress.fractionCompleted { step?.report(fraction) }
       watcher?(progress)
@@ -289,4 +285,46 @@ final class DownloadFile: Sendable {
     guard let result = await result.value() else { throw CancellationError() }
     try result.get()
   }
+}
+
+/// SHA-256 of bytes that come in pieces, computed by the system where it offers that, so debug builds are fast, too.
+///
+/// On Linux that is OpenSSL's libcrypto, which libcurl loads for TLS.
+struct SystemSHA256: ~Copyable {
+  #if canImport(CryptoKit)
+    private var hash = CryptoKit.SHA256()
+
+    mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { hash.update(bufferPointer: $0) } }
+
+    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
+    func hex() -> String { StepwiseFiles.SHA256.hexadecimal(Array(hash.finalize())) }
+  #else
+    private typealias Begin = @convention(c) (UnsafeMutableRawPointer) -> Int32
+    private typealias Update = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
+    private typealias End = @convention(c) (UnsafeMutablePointer<UInt8>?, UnsafeMutableRawPointer) -> Int32
+
+    private static let libraries = ("libcrypto.so.3", "libcrypto.so.1.1")
+    private static let begin: Begin? = systemFunction("SHA256_Init", in: libraries.0, libraries.1)
+    private static let update: Update? = systemFunction("SHA256_Update", in: libraries.0, libraries.1)
+    private static let end: End? = systemFunction("SHA256_Final", in: libraries.0, libraries.1)
+    static var isSystems: Bool { begin != nil && update != nil && end != nil }
+
+    /// The library's `SHA256_CTX`, which has 112 bytes.
+    private var context = [UInt64](repeating: 0, count: 14)
+    private var own = StepwiseFiles.SHA256()
+
+    init() { _ = Self.begin?(&context) }
+
+    mutating func update(_ bytes: [UInt8]) {
+      if Self.isSystems { _ = Self.update?(&context, bytes, bytes.count) } else { own.update(bytes) }
+    }
+
+    /// The hash in lowercase hexadecimal; nothing may be added afterwards.
+    mutating func hex() -> String {
+      guard Self.isSystems else { return own.hex() }
+      var hash = [UInt8](repeating: 0, count: 32)
+      _ = Self.end?(&hash, &context)
+      return StepwiseFiles.SHA256.hexadecimal(hash)
+    }
+  #endif
 }

@@ -41,7 +41,8 @@ enum DownloadRequest: Equatable {
       return .write(from: start, total: range.total ?? tag.total)
     case (200..<300, _): return .write(from: 0, total: head.length)
     case (416, .rest(let start, let tag)):
-      let total = ContentRange.total(ofUnsatisfied: head.headers["Content-Range"])
+      let range = head.headers["Content-Range"]?.wholeMatch(of: /bytes \*\/([0-9]+)/.ignoresCase())
+      let total = range.flatMap { Int64($0.1) }
       let isWhole = (total ?? tag.total) == start && !tag.isContradicted(by: head, total: total)
       return isWhole ? .complete(start) : .restart
     default: return .refuse
@@ -62,12 +63,6 @@ struct ContentRange: Equatable {
     else { return nil }
     (self.start, self.end, total) = (start, end, Int64(parts.3))
     guard parts.3 == "*" || (total ?? 0) > end else { return nil }
-  }
-
-  /// Returns the total length in a response of status 416, as in `bytes */300000`.
-  static func total(ofUnsatisfied text: String?) -> Int64? {
-    guard let text, text.lowercased().hasPrefix("bytes */") else { return nil }
-    return Int64(text.dropFirst(8)).flatMap { $0 >= 0 ? $0 : nil }
   }
 }
 

@@ -29,11 +29,7 @@
     /// The environment variable `STEPWISE_LIBCURL` names a file to load instead of `libcurl.so.4`.
     ///
     /// Further transfers than `connectionsPerHost` to one host wait for a connection, also over HTTP/2.
-    public init?(
-      connectionsPerHost: Int = 16,
-      tls: HTTPTLSSettings = HTTPTLSSettings(),
-      proxy: HTTPProxy = .system
-    ) {
+    public init?(connectionsPerHost: Int = 16, tls: HTTPTLSSettings = HTTPTLSSettings(), proxy: HTTPProxy = .system) {
       guard Self.isAvailable else { return nil }
       loop = CurlLoop(settings: CurlSettings(connectionsPerHost: connectionsPerHost, tls: tls, proxy: proxy))
     }
@@ -78,13 +74,10 @@
 
   /// One transfer of a ``CurlTransport``, as its consumer sees it.
   final class CurlTransfer: HTTPTransfer {
-    /// The number of bytes of a body that are read ahead.
-    private static let capacity = 512 * 1024
-
     let request: HTTPRequest
     /// The host whose connections it needs one of.
     let host: String
-    let inbox = Inbox(capacity: capacity)
+    let inbox = Inbox(capacity: 512 * 1024)
     private let loop: CurlLoop
     private let decoder = Lock<BodyDecoder?>(nil)
 
@@ -356,7 +349,7 @@
       switch code {
       case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
       case 5: return .proxy(reason: "its host is not known")
-      case 6: return Network.isUp ? .hostNotFound : .offline
+      case 6: return isOnline ? .hostNotFound : .offline
       case 7: return isProxy(words) ? .proxy(reason: connecting.description) : connecting
       case 8: return .protocolError(reason: "its head is malformed")
       case 27, 100: return .headersTooLarge(limit: lineLimit)
@@ -429,12 +422,9 @@
       default: return words.contains("certificate required") ? .clientCertificate : .handshake
       }
     }
-  }
 
-  /// The network of this machine.
-  enum Network {
     /// Whether there is an interface other than the loopback that has an address.
-    static var isUp: Bool {
+    private var isOnline: Bool {
       var first: UnsafeMutablePointer<ifaddrs>?
       guard getifaddrs(&first) == 0 else { return true }
       defer { freeifaddrs(first) }
@@ -448,5 +438,15 @@
       }
       return false
     }
+  }
+
+  /// Returns a function of one of the system's libraries, which is loaded at run time; nil where there is none.
+  func systemFunction<Function>(_ name: String, in libraries: String...) -> Function? {
+    for library in libraries {
+      guard let library = dlopen(library, RTLD_NOW | RTLD_LOCAL), let function = dlsym(library, name) else { continue }
+      // Safety: a function of C is a pointer, and the caller names its type as the library documents it.
+      return unsafeBitCast(function, to: Function.self)
+    }
+    return nil
   }
 #endif
