@@ -71,11 +71,11 @@ SETTERS(easy)
 SETTERS(multi)
 
 int64_t stepwise_curl_easy_get_number(void *easy, enum stepwise_curl_info info) {
-  const int kinds = 0xf00000, large = 0x600000;
   long value = 0;
   int64_t large_value = 0;
-  if ((info & kinds) == large) return curl.easy_getinfo(easy, info, &large_value) == 0 ? large_value : 0;
-  return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
+  // An offset from 0x600000 on, and a long below; libcurl leaves it at 0 where it knows none.
+  curl.easy_getinfo(easy, info, info < 0x600000 ? (void *)&value : &large_value);
+  return value + large_value;
 }
 void *stepwise_curl_easy_get_pointer(void *easy, enum stepwise_curl_info info) {
   void *value = 0;

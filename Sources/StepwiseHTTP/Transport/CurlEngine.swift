@@ -139,15 +139,13 @@
       _ = stepwise_curl_multi_cleanup(multi)
     }
 
-    private var isWorking: Bool {
-      !isEnding || jobs.count > lookUps || hosts.values.contains { !$0.waiting.isEmpty }
-    }
+    private var isWorking: Bool { !isEnding || jobs.count > lookUps || hosts.values.contains { !$0.waiting.isEmpty } }
 
     /// Performs commands, lets libcurl work, wakes consumers, and waits for the network or a command.
     private func turn() {
       for command in loop.takeCommands() { command(self) }
       repeat {
-        if patience == 0 { _ = stepwise_curl_multi_act(multi, CurlValue.timeout, 0) }
+        if patience == 0 { _ = stepwise_curl_multi_act(multi, -1, 0) }
       } while complete()
       // Continuing a transfer may deliver what libcurl has stored.
       while !touched.isEmpty { deliver() }

@@ -365,8 +365,8 @@
 
     func complete(_ code: Int32) {
       // libcurl takes a head that ends early for a response.
-      let end = parser.isCut ? HTTPError.cutHead : nil
-      let error: (any Error)? = if code == 0 { end } else { failure ?? self.error(code) }
+      let cut = HTTPError.connectionLost(reason: "the server closed it within the head of the response")
+      let error: (any Error)? = code == 0 ? (parser.isCut ? cut : nil) : failure ?? self.error(code)
       transfer.inbox.updateWithoutWaking { $0.complete(error) }
       engine.touch(self)
     }
@@ -387,44 +387,39 @@
     init(limit: Int) { self.limit = limit }
 
     /// Returns the head of the final response with its last line; `latest` is the status of the latest head.
-    mutating func take(_ bytes: UnsafeRawBufferPointer, status latest: Int) throws(HTTPError) -> HTTPResponseHead? {
-      size += bytes.count
+    mutating func take(_ line: UnsafeRawBufferPointer, status latest: Int) throws(HTTPError) -> HTTPResponseHead? {
+      size += line.count
       guard size <= limit else { throw .headersTooLarge(limit: limit) }
       guard !isComplete else { return nil }
-      var line = bytes[...]
-      while let last = line.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { line = line.dropLast() }
       guard let status else {
         (self.status, headers) = (latest, HTTPHeaders())
         isHTTP2 = line.starts(with: "HTTP/2".utf8)
         return nil
       }
-      guard line.isEmpty else {
-        add(line)
-        return nil
+      switch line.first {
+      case nil, UInt8(ascii: "\r"), UInt8(ascii: "\n"):
+        self.status = nil
+        // An interim response only announces another one.
+        isComplete = status == 101 || !(100..<200).contains(status)
+        return isComplete ? HTTPResponseHead(status: status, headers: headers) : nil
+      // The continuation of the previous line.
+      case UInt8(ascii: " "), UInt8(ascii: "\t"): headers.continueLast(Self.trimmed(line[...]))
+      default:
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        headers.add(Self.trimmed(line[..<colon]), Self.trimmed(line[(colon + 1)...]))
       }
-      self.status = nil
-      // An interim response only announces another one.
-      isComplete = status == 101 || !(100..<200).contains(status)
-      return isComplete ? HTTPResponseHead(status: status, headers: headers) : nil
+      return nil
     }
 
     /// Whether the head has begun and is not complete.
     var isCut: Bool { size > 0 && !isComplete }
 
-    private mutating func add(_ line: Slice<UnsafeRawBufferPointer>) {
-      guard let first = line.first else { return }
-      if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-        // The continuation of the previous line.
-        headers.continueLast(Self.trimmed(line))
-      } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-        headers.add(Self.trimmed(line[..<colon]), Self.trimmed(line[line.index(after: colon)...]))
-      }
-    }
-
     /// Decodes as UTF-8, or as Latin-1 if that fails.
     private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-      var bytes = bytes.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-      while let last = bytes.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { bytes = bytes.dropLast() }
+      // Spaces, tabs and the end of the line.
+      func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+      var bytes = bytes.drop(while: isBlank)
+      while let last = bytes.last, isBlank(last) { bytes = bytes.dropLast() }
       // Validating is generic code of the standard library, and most lines are ASCII.
       let text = UnsafeRawBufferPointer(rebasing: bytes)
       if text.allSatisfy({ $0 < 0x80 }) { return String(decoding: text, as: UTF8.self) }
@@ -444,6 +439,5 @@
     static let pauseSending: Int32 = 4
     static let seekDone: Int32 = 0
     static let seekImpossible: Int32 = 2
-    static let timeout: Int32 = -1
   }
 #endif

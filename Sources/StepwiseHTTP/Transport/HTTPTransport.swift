@@ -66,13 +66,6 @@ package final class Inbox: Sendable {
   private struct State {
     var machine: InboxMachine
     var waiter: Waiter?
-
-    /// Matches the next part with the waiting consumer.
-    mutating func match() -> (Waiter, InboxMachine.Delivery)? {
-      guard let waiter, let delivery = machine.take() else { return nil }
-      self.waiter = nil
-      return (waiter, delivery)
-    }
   }
 
   private let state: Lock<State>
@@ -103,7 +96,11 @@ package final class Inbox: Sendable {
   /// Resumes the consumer if the part that it waits for has arrived; returns whether the network may continue.
   @discardableResult
   func wake() -> Bool {
-    guard let (waiter, delivery) = state.withLock({ $0.match() }) else { return false }
+    let (waiter, delivery) = state.withLock { state in
+      let delivery = state.waiter == nil ? nil : state.machine.take()
+      return (delivery == nil ? nil : state.waiter.take(), delivery)
+    }
+    guard let waiter, let delivery else { return false }
     waiter.resume(with: delivery.part)
     return delivery.releasesNetwork
   }

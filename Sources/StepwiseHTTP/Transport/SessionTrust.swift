@@ -12,7 +12,7 @@ import StepwiseFiles
     private var authorities: [Certificate]?
     private let pins: Set<String>
     private let clientCertificate: (content: Data?, password: String)?
-    private let proxyUser: (name: String, password: String)?
+    private var proxyUser: (name: String, password: String)?
 
     /// Reads the files.
     ///
@@ -27,8 +27,6 @@ import StepwiseFiles
       clientCertificate = tls.clientCertificate.map { (try? Data(contentsOf: $0.file), $0.password) }
       if case .server(let url, _) = proxy.kind, let user = url.user(percentEncoded: false) {
         proxyUser = (user, url.password(percentEncoded: false) ?? "")
-      } else {
-        proxyUser = nil
       }
     }
 
@@ -123,22 +121,19 @@ struct Certificate {
   }
 
   /// The Base64 of the SHA-256 of the `SubjectPublicKeyInfo`; nil when this is not a certificate.
+  ///
+  /// That is the seventh element of the inner sequence (RFC 5280, section 4.1), or the sixth where the version is omitted.
   var pin: String? {
-    guard let key = publicKeyInfo else { return nil }
-    var hash = SHA256()
-    hash.update(Array(key))
-    return Data(hash.digest()).base64EncodedString()
-  }
-
-  /// The seventh element of the inner sequence (RFC 5280, section 4.1), or the sixth where the version is omitted.
-  private var publicKeyInfo: Data? {
-    guard let outer = Self.element(der[...])?.content, var rest = Self.element(outer)?.content else { return nil }
+    guard let outer = Self.element(der)?.content, var rest = Self.element(outer)?.content else { return nil }
     let version: UInt8 = 0xA0
     for _ in 0..<(rest.first == version ? 6 : 5) {
       guard let whole = Self.element(rest)?.whole else { return nil }
       rest = rest[whole.endIndex...]
     }
-    return Self.element(rest)?.whole
+    guard let key = Self.element(rest)?.whole else { return nil }
+    var hash = SHA256()
+    hash.update(Array(key))
+    return Data(hash.digest()).base64EncodedString()
   }
 
   /// Returns the first element of DER: with its tag and length, and what is in it.

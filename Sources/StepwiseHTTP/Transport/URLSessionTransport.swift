@@ -54,15 +54,9 @@ public final class URLSessionTransport: HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = min(max(1, connectionsPerHost), 65_536)
       if let dictionary = proxy.connectionProxyDictionary { configuration.connectionProxyDictionary = dictionary }
-      let delegate: SessionDelegate
-      var refusal: HTTPError?
-      do {
-        delegate = SessionDelegate(try SessionTrust(tls, proxy))
-      } catch {
-        delegate = SessionDelegate()
-        refusal = error
-      }
-      self.init(configuration, delegate, refusal: refusal)
+      var (trust, refusal): (SessionTrust?, HTTPError?)
+      do { trust = try SessionTrust(tls, proxy) } catch { refusal = error }
+      self.init(configuration, SessionDelegate(trust), refusal: refusal)
     }
   #endif
 
@@ -234,24 +228,19 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
 
 /// One task of a URLSession.
 private final class URLSessionTransfer: HTTPTransfer {
-  /// The number of bytes of a body that are read ahead.
-  private static let capacity = 1 << 20
-
   let request: HTTPRequest
   /// The temporary file for a body of pieces: URLSession on Linux has no streams to write to.
   let spool = FileManager.default.temporaryDirectory.appendingPathComponent("stepwise-body-\(UUID().uuidString)")
   let task = Lock<URLSessionTask?>(nil)
   private let transport: URLSessionTransport
-  private let inbox = Inbox(capacity: capacity)
+  private let inbox = Inbox(capacity: 1 << 20)
 
   init(_ request: HTTPRequest, in transport: URLSessionTransport) {
     self.request = request
     self.transport = transport
   }
 
-  deinit {
-    if case .chunks = request.body?.content { try? FileManager.default.removeItem(at: spool) }
-  }
+  deinit { if case .chunks = request.body?.content { try? FileManager.default.removeItem(at: spool) } }
 
   func head() async throws -> HTTPResponseHead {
     if !inbox.isEnded {
@@ -272,9 +261,7 @@ private final class URLSessionTransfer: HTTPTransfer {
     }
   }
 
-  func cancel() {
-    if inbox.update({ $0.cancel() }) { transport.cancel(self) }
-  }
+  func cancel() { if inbox.update({ $0.cancel() }) { transport.cancel(self) } }
 
   /// Ends the transfer with an error, and its task.
   private func fail(_ error: any Error) {
@@ -315,10 +302,7 @@ private final class URLSessionTransfer: HTTPTransfer {
   /// Writes the pieces of the body to the file, in constant memory, to the end or until the transfer has ended.
   ///
   /// - Throws: What the source throws; ``HTTPError`` when the length is another, or the file cannot be written.
-  private func write(
-    _ open: @Sendable () throws -> HTTPBody.Source,
-    length: Int64?
-  ) async throws {
+  private func write(_ open: @Sendable () throws -> HTTPBody.Source, length: Int64?) async throws {
     let source = try open()
     let file = try FileLocation(spool.path).open(O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     var count: Int64 = 0
@@ -338,8 +322,6 @@ extension HTTPResponseHead {
     guard let response = response as? HTTPURLResponse, response.statusCode >= 200 || response.statusCode == 101 else {
       return nil
     }
-    var fields: [String: String] = [:]
-    for case (let name as String, let value as String) in response.allHeaderFields { fields[name] = value }
-    self.init(status: response.statusCode, headers: HTTPHeaders(fields))
+    self.init(status: response.statusCode, headers: HTTPHeaders(response.allHeaderFields as? [String: String] ?? [:]))
   }
 }

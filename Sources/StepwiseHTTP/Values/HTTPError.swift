@@ -95,9 +95,6 @@ public enum HTTPError: Error, Sendable, CustomStringConvertible, LocalizedError,
   /// The connection ended before any response arrived.
   package static var noAnswer: HTTPError { .connectionLost(reason: "the server closed it without a response") }
 
-  /// The connection ended within the head of the response.
-  static var cutHead: HTTPError { .connectionLost(reason: "the server closed it within the head of the response") }
-
   /// Fewer bytes arrived than were announced.
   package static var tooShort: HTTPError { .connectionLost(reason: "the response is not as long as its headers say") }
 
