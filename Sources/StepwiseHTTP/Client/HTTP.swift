@@ -48,9 +48,7 @@ public enum HTTP: Sendable {
   public static func method(_ name: String) -> HTTPMethod { client.method(name) }
 
   /// Sends a request with an absolute URL, as ``HTTPClient/send(_:)`` does.
-  public static func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-    try await client.send(request)
-  }
+  public static func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await client.send(request) }
 }
 
 /// A method of ``HTTP`` or of a client, such as `HTTP.get` and `client.post`, that is called as a function.

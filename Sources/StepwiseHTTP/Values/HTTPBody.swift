@@ -199,9 +199,7 @@ public struct HTTPUploadProgress: Sendable, Hashable {
   }
 
   /// The sent fraction, from 0 to 1; nil when the total is unknown.
-  public var fractionCompleted: Double? {
-    totalBytes.map { $0 > 0 ? min(1, Double(sentBytes) / Double($0)) : 1 }
-  }
+  public var fractionCompleted: Double? { totalBytes.map { $0 > 0 ? min(1, Double(sentBytes) / Double($0)) : 1 } }
 }
 
 /// Calls the progress closure of an upload, one call at a time, on a separate queue.
@@ -266,17 +264,10 @@ public struct HTTPMultipart: Sendable, HTTPConcealed {
   var type: String { "multipart/form-data; boundary=" + boundary }
 
   /// Adds a text field; you can add a name more than once.
-  public mutating func add(_ name: String, _ value: String) {
-    add(name, nil, nil, .bytes(Data(value.utf8)))
-  }
+  public mutating func add(_ name: String, _ value: String) { add(name, nil, nil, .bytes(Data(value.utf8))) }
 
   /// Adds bytes in memory, as a file of the name that the server receives.
-  public mutating func add(
-    _ name: String,
-    bytes: Data,
-    fileName: String,
-    type: String = "application/octet-stream"
-  ) {
+  public mutating func add(_ name: String, bytes: Data, fileName: String, type: String = "application/octet-stream") {
     add(name, fileName, type, .bytes(bytes))
   }
 
@@ -307,14 +298,8 @@ public struct HTTPMultipart: Sendable, HTTPConcealed {
   /// As the HTML standard encodes names ("Multipart form data", section 4.10.21.8).
   private static func quoted(_ text: String) -> String {
     // By scalars: a quotation mark with an accent on it is another character, but the same scalar.
-    text.unicodeScalars.map { scalar in
-      switch scalar {
-      case "\r": "%0D"
-      case "\n": "%0A"
-      case "\"": "%22"
-      default: String(scalar)
-      }
-    }.joined()
+    let encodings: [Unicode.Scalar: String] = ["\r": "%0D", "\n": "%0A", "\"": "%22"]
+    return text.unicodeScalars.map { encodings[$0] ?? String($0) }.joined()
   }
 
   var pieces: [MultipartSource.Piece] { parts + [.bytes(Data("--\(boundary)--\r\n".utf8))] }

@@ -47,9 +47,7 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, C
     ]
 
     /// The name and the value, unless the value is secret.
-    public var description: String {
-      "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)"
-    }
+    public var description: String { "\(name): \(Self.secrets.contains(name.lowercased()) ? "(hidden)" : value)" }
   }
 
   /// The fields, in order.
@@ -77,14 +75,10 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, C
   }
 
   /// Each value of a name, in order.
-  public func values(_ name: String) -> [String] {
-    fields.filter { $0.isNamed(name) }.map(\.value)
-  }
+  public func values(_ name: String) -> [String] { fields.filter { $0.isNamed(name) }.map(\.value) }
 
   /// Adds a field and keeps those of the same name.
-  public mutating func add(_ name: String, _ value: String) {
-    fields.append(Field(name, value))
-  }
+  public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
   /// Adds a line that continues the value of the last field.
   mutating func continueLast(_ text: String) {
@@ -106,9 +100,7 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, C
   }
 
   /// Creates a list of the fields of a literal, in its order; a name may occur more than once.
-  public init(dictionaryLiteral elements: (String, String)...) {
-    for (name, value) in elements { add(name, value) }
-  }
+  public init(dictionaryLiteral elements: (String, String)...) { for (name, value) in elements { add(name, value) } }
 
   /// The fields, one after the other, without the values of secret ones.
   public var description: String { "[\(fields.map(\.description).joined(separator: "; "))]" }
@@ -157,9 +149,7 @@ public struct HTTPParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral
   }
 
   /// Adds an item and keeps those of the same name.
-  public mutating func add(_ name: String, _ value: String) {
-    items.append(URLQueryItem(name: name, value: value))
-  }
+  public mutating func add(_ name: String, _ value: String) { items.append(URLQueryItem(name: name, value: value)) }
 
   private static let plain = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
@@ -175,9 +165,7 @@ public struct HTTPParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral
   var form: Data { Data(query.replacing("%20", with: "+").utf8) }
 
   /// Creates a list of the items of a literal, in its order; a name may occur more than once.
-  public init(dictionaryLiteral elements: (String, String)...) {
-    for (name, value) in elements { add(name, value) }
-  }
+  public init(dictionaryLiteral elements: (String, String)...) { for (name, value) in elements { add(name, value) } }
 
   /// The names, without the values, which may be passwords.
   public var description: String { "HTTPParameters(\(items.map(\.name).joined(separator: ", ")))" }

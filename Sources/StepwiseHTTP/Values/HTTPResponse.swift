@@ -254,9 +254,7 @@ public struct HTTPResponseStream: Sendable, CustomStringConvertible {
   ///
   /// - Throws: ``HTTPError/bodyTooLarge(limit:)`` and other cases of ``HTTPError``; `CancellationError` when the Task
   ///   is cancelled.
-  public func collected(
-    upTo limit: Int = 64 * 1024 * 1024
-  ) async throws -> HTTPResponse {
+  public func collected(upTo limit: Int = 64 * 1024 * 1024) async throws -> HTTPResponse {
     var data = Data()
     for try await chunk in body {
       guard chunk.count <= limit - data.count else { throw HTTPError.bodyTooLarge(limit: limit) }

@@ -15,9 +15,7 @@ extension HTTPResponseStream {
   /// The loop ends when the server closes the stream, and throws when the connection fails. To reconnect, send another
   /// request with the last event's ``HTTPServerSentEvent/lastEventID`` as `Last-Event-ID`. Such streams may be silent
   /// for a long time: choose the ``HTTPDeadlines/idle`` deadline accordingly. An event of more than 16 MiB is an error.
-  public var events: some AsyncSequence<HTTPServerSentEvent, any Error> & Sendable {
-    HTTPServerSentEvents(body: body)
-  }
+  public var events: some AsyncSequence<HTTPServerSentEvent, any Error> & Sendable { HTTPServerSentEvents(body: body) }
 }
 
 /// The events of a body, which is read as they are.
