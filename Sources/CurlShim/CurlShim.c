@@ -59,16 +59,21 @@ const char *stepwise_curl_load(const char *name) {
   return curl.global_init(everything) == 0 ? 0 : "it cannot be initialized";
 }
 
-// A number is an offset from 30,000 on, and a long below.
-#define SETTERS(kind) \
-  int stepwise_curl_##kind##_set_number(void *handle, enum stepwise_curl_option option, int64_t value) { \
-    return option < 30000 ? curl.kind##_setopt(handle, option, (long)value) : curl.kind##_setopt(handle, option, value); \
-  } \
-  int stepwise_curl_##kind##_set_pointer(void *handle, enum stepwise_curl_option option, const void *value) { \
-    return curl.kind##_setopt(handle, option, value); \
-  }
-SETTERS(easy)
-SETTERS(multi)
+int stepwise_curl_easy_set_number(void *easy, enum stepwise_curl_option option, int64_t value) {
+  // An offset from 30,000 on, and a long below.
+  return option < 30000 ? curl.easy_setopt(easy, option, (long)value) : curl.easy_setopt(easy, option, value);
+}
+int stepwise_curl_easy_set_pointer(void *easy, enum stepwise_curl_option option, const void *value) {
+  return curl.easy_setopt(easy, option, value);
+}
+
+void stepwise_curl_multi_set_number(void *multi, enum stepwise_curl_option option, long value) {
+  curl.multi_setopt(multi, option, value);
+}
+void stepwise_curl_multi_watch(void *multi, void *context, stepwise_curl_socket_function function) {
+  curl.multi_setopt(multi, curlopt_multiSocketFunction, function);
+  curl.multi_setopt(multi, curlopt_multiSocketData, context);
+}
 
 int64_t stepwise_curl_easy_get_number(void *easy, enum stepwise_curl_info info) {
   long value = 0;

@@ -56,9 +56,12 @@ enum stepwise_curl_option {
 // that of a function.
 int stepwise_curl_easy_set_number(void *_Nonnull easy, enum stepwise_curl_option option, int64_t value);
 int stepwise_curl_easy_set_pointer(void *_Nonnull easy, enum stepwise_curl_option option, const void *_Nullable value);
-int stepwise_curl_multi_set_number(void *_Nonnull multi, enum stepwise_curl_option option, int64_t value);
-int stepwise_curl_multi_set_pointer(
-    void *_Nonnull multi, enum stepwise_curl_option option, const void *_Nullable value);
+void stepwise_curl_multi_set_number(void *_Nonnull multi, enum stepwise_curl_option option, long value);
+
+/// Lets libcurl call a function with each descriptor that it wants to wait for.
+typedef int (*_Nonnull stepwise_curl_socket_function)(
+    void *_Nullable easy, int descriptor, int what, void *_Nullable context, void *_Nullable socket);
+void stepwise_curl_multi_watch(void *_Nonnull multi, void *_Nonnull context, stepwise_curl_socket_function function);
 
 /// Information of libcurl; their numbers never change.
 enum stepwise_curl_info {

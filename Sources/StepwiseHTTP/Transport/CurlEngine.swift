@@ -114,22 +114,16 @@
       self.multi = multi
       connectionsPerHost = min(max(1, loop.settings.connectionsPerHost), 65_536)
       // The engine has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
-      _ = stepwise_curl_multi_set_number(multi, curlopt_multiMaxHostConnections, Int64(connectionsPerHost))
+      stepwise_curl_multi_set_number(multi, curlopt_multiMaxHostConnections, connectionsPerHost)
       // Without this option libcurl keeps four connections for each running transfer.
-      _ = stepwise_curl_multi_set_number(multi, curlopt_multiMaxConnects, Int64(max(64, connectionsPerHost * 4)))
+      stepwise_curl_multi_set_number(multi, curlopt_multiMaxConnects, max(64, connectionsPerHost * 4))
       // Transfers that share a connection of HTTP/2, and wait for their consumers, receive each other's bytes (seen
       // with libcurl 7.88; compare curl #10525).
-      _ = stepwise_curl_multi_set_number(multi, curlopt_multiPipelining, 0)
-      typealias Watch = @convention(c) (CurlContext, Int32, Int32, CurlContext, CurlContext) -> Int32
-      let watch: Watch = { _, descriptor, what, context, _ in
-        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.watch(descriptor, what)
+      stepwise_curl_multi_set_number(multi, curlopt_multiPipelining, 0)
+      stepwise_curl_multi_watch(multi, Unmanaged.passUnretained(sockets).toOpaque()) { _, socket, what, context, _ in
+        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?.watch(socket, what)
         return 0
       }
-      // Safety: a function of C is a pointer.
-      let function = unsafeBitCast(watch, to: UnsafeRawPointer.self)
-      _ = stepwise_curl_multi_set_pointer(multi, curlopt_multiSocketFunction, function)
-      let context = Unmanaged.passUnretained(sockets).toOpaque()
-      _ = stepwise_curl_multi_set_pointer(multi, curlopt_multiSocketData, context)
     }
 
     func run() {
@@ -246,7 +240,7 @@
     private func restart(_ job: CurlJob) -> Bool {
       guard exchange(&job.hasRefusedConnection, with: false) else { return false }
       _ = stepwise_curl_multi_remove_handle(multi, job.handle.easy)
-      job.handle.requireNewConnection()
+      try? job.handle.set(curlopt_freshConnect, 1)
       return stepwise_curl_multi_add_handle(multi, job.handle.easy) == 0
     }
 

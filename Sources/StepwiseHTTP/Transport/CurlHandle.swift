@@ -20,7 +20,8 @@
     private var customMethod: String?
     private var headers: HTTPHeaders?
     private var headerList: UnsafeMutableRawPointer?
-    private let errorText: UnsafeMutablePointer<CChar>
+    /// libcurl's own words about the latest transfer.
+    let errorText: UnsafeMutablePointer<CChar>
 
     init(_ engine: CurlEngine) throws {
       guard let easy = stepwise_curl_easy_init() else { throw Self.noMemory }
@@ -61,9 +62,6 @@
 
     private static var noMemory: HTTPError { .refused(reason: "the system has no memory left") }
 
-    /// libcurl's own words about the latest transfer.
-    var words: String { String(cString: errorText) }
-
     /// Sets the options of a transfer; after an error the handle cannot be used.
     func prepare(_ job: CurlJob) throws {
       let request = job.transfer.request
@@ -91,9 +89,6 @@
       if headers != request.headers { try set(request.headers) }
       errorText[0] = 0
     }
-
-    /// Lets the transfer use none of the connections that are open.
-    func requireNewConnection() { try? set(curlopt_freshConnect, 1) }
 
     private func set(_ headers: HTTPHeaders) throws {
       try set(curlopt_httpHeader, nil)

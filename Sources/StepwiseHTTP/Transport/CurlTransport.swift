@@ -343,7 +343,7 @@
     func error(_ code: Int32) -> HTTPError {
       // The maximum size of a header line in libcurl.
       let lineLimit = 100 * 1024
-      let words = handle.words
+      let words = String(cString: handle.errorText)
       let proxyStatus = number(curlinfo_proxyConnectStatus)
       if proxyStatus >= 400 { return .proxy(reason: "it answers \(proxyStatus)") }
       switch code {
