@@ -50,24 +50,18 @@ public struct HTTPBody: Sendable, HTTPConcealed {
 
   /// What a transport sends.
   public let content: Content
-  /// A Boolean value that indicates whether it can be sent again, after a redirect or by ``HTTPRetry``.
-  let isRepeatable: Bool
-  /// The reason why it cannot be sent.
-  let refusal: String?
 
   /// The media type, which is sent as `Content-Type` unless the headers of the request have one.
   public let type: String
 
-  init(_ content: Content, type: String, isRepeatable: Bool = true, refusal: String? = nil) {
-    self.content = content
-    self.type = type
-    self.isRepeatable = isRepeatable
-    self.refusal = refusal
-  }
+  /// A Boolean value that indicates whether it can be sent again, after a redirect or by ``HTTPRetry``.
+  var isRepeatable = true
+  /// The reason why it cannot be sent.
+  var refusal: String?
 
   /// Creates a body of bytes in memory.
   public static func bytes(_ data: Data, type: String = "application/octet-stream") -> HTTPBody {
-    HTTPBody(.bytes(data), type: type)
+    HTTPBody(content: .bytes(data), type: type)
   }
 
   /// Creates a body of a value in JSON.
@@ -84,7 +78,7 @@ public struct HTTPBody: Sendable, HTTPConcealed {
 
   /// Creates a body that is read from a file as it is sent; an error of the file ends the request.
   public static func file(_ url: URL, type: String = "application/octet-stream") -> HTTPBody {
-    HTTPBody(.file(url), type: type)
+    HTTPBody(content: .file(url), type: type)
   }
 
   /// Creates a body of the elements of an asynchronous sequence, each requested when the network has accepted the
@@ -112,7 +106,7 @@ public struct HTTPBody: Sendable, HTTPConcealed {
       }
       return SequenceSource.open(sequence)
     }
-    return HTTPBody(content, type: type, isRepeatable: false)
+    return HTTPBody(content: content, type: type, isRepeatable: false)
   }
 
   /// Creates a body of the elements of an asynchronous sequence, which a closure creates each time the body is sent.
@@ -123,14 +117,14 @@ public struct HTTPBody: Sendable, HTTPConcealed {
     type: String = "application/octet-stream",
     _ make: @escaping @Sendable () throws -> Base
   ) -> HTTPBody where Base.Element == Data {
-    HTTPBody(.chunks(length: length) { SequenceSource.open(try make()) }, type: type)
+    HTTPBody(content: .chunks(length: length) { SequenceSource.open(try make()) }, type: type)
   }
 
   /// Creates a body of a form of text fields, bytes and files, as browsers send it.
   public static func multipart(_ form: HTTPMultipart) -> HTTPBody {
     let pieces = form.pieces
     return HTTPBody(
-      .chunks(length: MultipartSource.length(of: pieces)) {
+      content: .chunks(length: MultipartSource.length(of: pieces)) {
         let source = MultipartSource(pieces)
         return { try await source.next() }
       },

@@ -22,7 +22,7 @@
       }
       let client = HTTPClient(baseURL: try server.url(), session: HTTPSession())
       let body = HTTPBody(
-        .chunks(length: length) {
+        content: .chunks(length: length) {
           {
             waits.signal()
             try await Task.sleep(for: .seconds(3_600))
@@ -47,7 +47,7 @@
         let before = pollDescriptors()
         let transport = try #require(CurlTransport())
         let body = HTTPBody(
-          .chunks(length: nil) {
+          content: .chunks(length: nil) {
             {
               entered.record(true)
               await gate.valueIgnoringCancellation()
