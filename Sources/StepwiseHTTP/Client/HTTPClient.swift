@@ -239,7 +239,10 @@ extension HTTPClient {
     var request = request
     if retry.addsIdempotencyKey, !request.isIdempotent { request.headers["Idempotency-Key"] = UUID().uuidString }
     let repeats = { (error: any Error) in retry.repeats(request, after: error) }
-    var attempts = Attempts(retry.effectivePolicy, clock: request.deadlines?.clock ?? ContinuousClock())
+    var policy = retry.policy
+    // The server's `Retry-After` precedes the backoff.
+    policy.delay = { error, attempt in (error as? HTTPStatusError)?.retryAfter ?? retry.policy.delay?(error, attempt) }
+    var attempts = Attempts(policy, clock: request.deadlines?.clock ?? ContinuousClock())
     repeat {
       do {
         let response = try await open(change(request), interceptors[...])
@@ -304,9 +307,7 @@ public typealias HTTPSend = @concurrent @Sendable (HTTPRequest) async throws -> 
 /// Each call of `send` has the deadlines of the client's request and follows redirects; these do not pass through the
 /// interceptor. Releasing a response without reading its body ends its request. <doc:Interceptors> has examples.
 public typealias HTTPInterceptor =
-  @concurrent @Sendable (
-    _ request: HTTPRequest, _ send: @escaping HTTPSend
-  ) async throws -> HTTPResponseStream
+  @concurrent @Sendable (_ request: HTTPRequest, _ send: @escaping HTTPSend) async throws -> HTTPResponseStream
 
 /// Retries the failed requests of a client that are safe to send again.
 ///
@@ -356,15 +357,6 @@ public struct HTTPRetry: Sendable {
     self.statuses = statuses
     self.longestWait = longestWait
     self.addsIdempotencyKey = addsIdempotencyKey
-  }
-
-  /// The policy, in which the server's `Retry-After` precedes the backoff.
-  var effectivePolicy: RetryPolicy {
-    var result = policy
-    result.delay = { [own = policy.delay] error, attempt in
-      (error as? HTTPStatusError)?.retryAfter ?? own?(error, attempt)
-    }
-    return result
   }
 
   /// Returns whether a request is sent again after an error.
