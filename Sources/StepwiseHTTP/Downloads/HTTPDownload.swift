@@ -232,19 +232,16 @@ final class DownloadFile: Sendable {
     }
   }
 
-  /// Reads the whole file, until it is closed.
+  /// Reads the whole file, until it is closed; nothing else reads it or moves its position.
   private func checksum() throws -> String {
     var hash = SystemSHA256()
-    var offset = 0
     while true {
       let bytes = try state.withLock { state throws in
         guard let content = state.file?.content else { throw CancellationError() }
-        try content.seek(to: offset)
         return try content.read(1 << 20)
       }
       guard !bytes.isEmpty else { return hash.hex() }
       hash.update(bytes)
-      offset += bytes.count
     }
   }
 

@@ -21,10 +21,9 @@ extension HTTPCookieStorage {
     let now = Date()
     for cookie in head.headers.values("Set-Cookie").flatMap({ HTTPCookie.received($0, from: url, at: now) }) {
       if let end = cookie.expiresDate, end <= now {
-        let isSame = { (other: HTTPCookie) in
-          other.name == cookie.name && other.domain == cookie.domain && other.path == cookie.path
+        for old in cookies ?? [] where (old.name, old.domain, old.path) == (cookie.name, cookie.domain, cookie.path) {
+          deleteCookie(old)
         }
-        for old in (cookies ?? []).filter(isSame) { deleteCookie(old) }
       } else {
         setCookies([cookie], for: url, mainDocumentURL: nil)
       }

@@ -17,9 +17,6 @@ final class Exchange: Sendable {
     var timer: Task<Void, Never>?
   }
 
-  /// How many bytes of a redirect's body are read so that its connection can be reused.
-  private static let redirectBody = 64 * 1024
-
   private let session: HTTPSession
   private let request: HTTPRequest
   private let stopwatch: Stopwatch
@@ -117,10 +114,10 @@ final class Exchange: Sendable {
     return previous != nil
   }
 
-  /// Reads the body of a redirect if it is small, and cancels the transfer otherwise.
+  /// Reads the body of a redirect if it is small, so that its connection can be reused; cancels the transfer otherwise.
   private func skipBody(of transfer: any HTTPTransfer) async {
     var count = 0
-    while count <= Self.redirectBody, let data = try? await transfer.chunk() { count += data.count }
+    while count <= 64 * 1024, let data = try? await transfer.chunk() { count += data.count }
     transfer.cancel()
   }
 
@@ -172,8 +169,6 @@ final class Exchange: Sendable {
 /// There is one hop for the request and one for each redirect. The first event that ends the request counts; later ones
 /// change nothing. Times are passed in, relative to the start.
 struct RequestMachine {
-  private static let redirectLimit = 10
-
   private enum State {
     /// The request of the hop is being sent, or waits for its response.
     case asking
@@ -208,7 +203,7 @@ struct RequestMachine {
   mutating func answer(isRedirect: Bool, at now: Duration) throws {
     guard case .asking = state else { throw CancellationError() }
     guard isRedirect else { return (state, start) = (.answered, nil) }
-    guard hop < Self.redirectLimit else { throw HTTPError.tooManyRedirects }
+    guard hop < 10 else { throw HTTPError.tooManyRedirects }
     hop += 1
     start = now
   }

@@ -28,8 +28,9 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, C
 
     fileprivate init(_ name: String, _ value: String) {
       self.name = name
+      func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
       // Most values need no trimming, which took a tenth of the time of a small request.
-      let isTrimmed = !Self.isSpace(value.utf8.first) && !Self.isSpace(value.utf8.last)
+      let isTrimmed = !isSpace(value.utf8.first) && !isSpace(value.utf8.last)
       self.value = isTrimmed ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     }
 
@@ -39,8 +40,6 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, C
       return name.utf8.count == other.utf8.count
         && zip(name.utf8, other.utf8).allSatisfy { lowercased($0) == lowercased($1) }
     }
-
-    private static func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
     private static let secrets: Set<String> = [
       "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",

@@ -146,9 +146,7 @@ public struct HTTPRequest: Sendable, HTTPConcealed {
   }
 
   /// The characters of a token, as RFC 9110, section 5.6.2, defines it.
-  private static let token = Set(
-    "abcdefghijklmnopqrstuvwxyz0123456789-.ABCDEFGHIJKLMNOPQRSTUVWXYZ!#$%&'*+^_`|~".utf8
-  )
+  private static let token = Set("abcdefghijklmnopqrstuvwxyz0123456789-.ABCDEFGHIJKLMNOPQRSTUVWXYZ!#$%&'*+^_`|~".utf8)
 
   /// Fields that the transport sets, or that make the server wait in vain for the rest of the request.
   private static let reserved: Set<String> = ["connection", "content-length", "transfer-encoding"]
@@ -359,8 +357,7 @@ extension HTTPRequest {
     else { return nil }
     var next = self
     next.url = target
-    let becomesGet = status == 303 ? method != "HEAD" : method == "POST" && status < 303
-    if becomesGet {
+    if status == 303 ? method != "HEAD" : method == "POST" && status < 303 {
       next.method = "GET"
       next.body = nil
       next.upload = nil
