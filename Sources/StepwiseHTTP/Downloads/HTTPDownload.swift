@@ -235,6 +235,7 @@ final class DownloadFile: Sendable {
   /// Reads the whole file, until it is closed; nothing else reads it or moves its position.
   private func checksum() throws -> String {
     var hash = SystemSHA256()
+    try state.withLock { state throws in try state.file?.content.seek(to: 0) }
     while true {
       let bytes = try state.withLock { state throws in
         guard let content = state.file?.content else { throw CancellationError() }

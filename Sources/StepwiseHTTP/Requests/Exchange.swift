@@ -51,8 +51,12 @@ final class Exchange: Sendable {
   /// - Throws: ``HTTPError``; `CancellationError` at once when the Task is cancelled.
   func chunk() async throws -> Data? {
     let now = stopwatch.elapsed()
-    let transfer = state.withLock { $0.machine.read(at: now) ? $0.transfer : nil }
-    let data = try await ended { try await transfer?.chunk() }
+    let (transfer, end) = state.withLock { ($0.machine.read(at: now) ? $0.transfer : nil, $0.machine.end) }
+    guard let transfer else {
+      try end?.get()
+      return nil
+    }
+    let data = try await ended { try await transfer.chunk() }
     if let data, state.withLock({ $0.machine.chunk() }) { return data }
     finish(.success(()))
     // An error that ended it in the meantime takes precedence.
@@ -80,7 +84,7 @@ final class Exchange: Sendable {
   }
 
   private func send() async throws -> (HTTPResponseHead, URL) {
-    checkDeadlines()
+    startTimer()
     var request = request
     while true {
       var outgoing = request
@@ -127,39 +131,41 @@ final class Exchange: Sendable {
   }
 
   private func finish(_ result: Result<Void, any Error>) {
-    let (ends, transfer) = state.withLock { state in
-      state.machine.finish(result) ? (true, state.transfer.take()) : (false, nil)
+    let ended = state.withLock { state in
+      state.machine.finish(result) ? (transfer: state.transfer.take(), timer: state.timer.take()) : nil
     }
-    guard ends else { return }
+    guard let ended else { return }
     HTTPActivity.change(by: -1)
-    removeTimer()
+    ended.timer?.cancel()
+    if start != nil { Alarm.shared.remove(self) }
     guard case .failure(let error) = result else { return }
-    transfer?.cancel()
+    ended.transfer?.cancel()
     request.onFailure?(error)
   }
 
-  private func removeTimer() {
-    if start == nil { state.withLock { $0.timer.take() }?.cancel() } else { Alarm.shared.remove(self) }
+  private func startTimer() {
+    guard let wake = checkDeadlines(), start == nil else { return }
+    let timer = spawn { [weak self, stopwatch] in
+      var next: Duration? = wake
+      while let wake = next, (try? await stopwatch.sleep(wake)) != nil { next = self?.checkDeadlines() }
+    }
+    state.withLock { $0.timer = timer }
+    // It may have ended before its timer was stored.
+    if state.withLock({ $0.machine.isEnded }) { timer.cancel() }
   }
 
-  /// Ends the exchange if it is late; otherwise schedules the next check.
-  fileprivate func checkDeadlines() {
+  /// Ends the exchange if it is late; otherwise returns when to check again, from its start, and sets the alarm.
+  fileprivate func checkDeadlines() -> Duration? {
     let now = stopwatch.elapsed()
     do {
       let wake = try state.withLock { state throws(HTTPError) in try state.machine.timer(at: now) }
-      guard let wake else { return }
-      if let start {
-        Alarm.shared.add(self, at: start.advanced(by: wake))
-      } else {
-        let timer = spawn { [weak self, stopwatch] in
-          if (try? await stopwatch.sleep(wake)) != nil { self?.checkDeadlines() }
-        }
-        state.withLock { $0.timer = timer }
-      }
-      // It may have ended before its timer was stored.
-      if state.withLock({ $0.machine.isEnded }) { removeTimer() }
+      if let start, let wake { Alarm.shared.add(self, at: start.advanced(by: wake)) }
+      // It may have ended before it was added.
+      if start != nil, state.withLock({ $0.machine.isEnded }) { Alarm.shared.remove(self) }
+      return wake
     } catch {
       finish(.failure(error))
+      return nil
     }
   }
 }
@@ -311,7 +317,7 @@ final class Alarm: Sendable {
       return (due.values.compactMap(\.exchange), state.set(to: state.entries.values.map(\.wake).min()))
     }
     if let timer { schedule(timer) }
-    for exchange in due { exchange.checkDeadlines() }
+    for exchange in due { _ = exchange.checkDeadlines() }
   }
 }
 

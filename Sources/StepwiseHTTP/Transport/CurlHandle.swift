@@ -398,7 +398,7 @@
         isComplete = status == 101 || !(100..<200).contains(status)
         return isComplete ? HTTPResponseHead(status: status, headers: headers) : nil
       // The continuation of the previous line.
-      case UInt8(ascii: " "), UInt8(ascii: "\t"): headers.continueLast(Self.trimmed(line[...]))
+      case UInt8(ascii: " "), UInt8(ascii: "\t"): headers.fold(Self.trimmed(line[...]))
       default:
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         headers.add(Self.trimmed(line[..<colon]), Self.trimmed(line[(colon + 1)...]))

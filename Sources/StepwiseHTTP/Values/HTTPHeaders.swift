@@ -79,10 +79,8 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral, C
   /// Adds a field and keeps those of the same name.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-  /// Adds a line that continues the value of the last field.
-  mutating func continueLast(_ text: String) {
-    if let last = fields.popLast() { add(last.name, last.value + " " + text) }
-  }
+  /// Adds a line that continues the value of the last field, which RFC 9112 calls folding.
+  mutating func fold(_ text: String) { if let last = fields.popLast() { add(last.name, last.value + " " + text) } }
 
   /// Returns these fields, with those of another list in place of the ones with the same names.
   public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
