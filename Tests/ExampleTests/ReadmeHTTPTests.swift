@@ -51,7 +51,7 @@ struct ReadmeHTTPTests {
   @Test func `Requests keep their deadlines`() async throws {
     @Sendable func load(_ address: String) async throws -> Data? {
       do {
-        return try await HTTP.get(address, deadlines: HTTPDeadlines(headers: .seconds(5), total: .seconds(30))).body
+        return try await HTTP.get(address, deadlines: HTTPDeadlines(headers: .seconds(60), total: .seconds(120))).body
       } catch HTTPError.timedOut {
         return nil
       }
