@@ -198,8 +198,8 @@ package struct DurableLog: Sendable {
 
   /// Whether the end with a number may be returned: those before it have been.
   ///
-  /// What is not stored comes last, and has none. While a run is undone, an end may cancel steps in doubt that began
-  /// before it, so it waits until their bodies have ended.
+  /// What is not stored comes last, and has none. An end may cancel steps in doubt that began before it, so it waits until
+  /// the code has called them; while the run is undone, until their bodies have ended.
   package mutating func isNext(_ number: Int?, at key: String) -> Bool {
     while let last = order.last, !isPending(last) { order.removeLast() }
     // What follows the end around it may wait for that end.
@@ -217,9 +217,8 @@ package struct DurableLog: Sendable {
       }
       if isBlocked { return false }
     }
-    guard isUnwinding else { return true }
     func isBefore(_ key: String) -> Bool { number.map { begunAfter[key, default: 0] < $0 } ?? true }
-    return !repeating.contains(where: isBefore) && (skipsDoubts || !doubts.contains(where: isBefore))
+    return !(isUnwinding && repeating.contains(where: isBefore)) && (skipsDoubts || !doubts.contains(where: isBefore))
   }
 
   private func isPending(_ number: Int) -> Bool { keys[number].map(pending.contains) ?? false }

@@ -364,6 +364,53 @@ struct DurableDoubtTests {
     #expect(ledger.lines == ["charge", "charge"])
   }
 
+  // G143
+  @Test
+  func `A failure that cancels a step in doubt is replayed after the call of the step`() async throws {
+    let (store, isBooked, hasFailed, hasDied) = (DyingStore(base), Once<Void>(), Once<Void>(), Once<Void>())
+    let chain = Chain("order") { [ledger] (input: Int) in
+      let isReplay = hasDied.settled != nil
+      try? await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          // In a replay, the failure is there first.
+          for _ in 0..<1_000 where isReplay && !Task.isCancelled { await Task.yield() }
+          try Task.checkCancellation()
+          try await step("book") {
+            ledger.add("book")
+            isBooked.settle(())
+            await hasFailed.valueIgnoringCancellation()
+            // Stores the failure, too.
+            try await step("confirm") {}
+            switch ledger.count("book") {
+            case 1:
+              store.die()
+              hasDied.settle(())
+            case 2: try await Task.sleep(for: .seconds(3_600))
+            default: break
+            }
+          } undo: {
+            ledger.add("undo")
+          }
+        }
+        group.addTask {
+          await isBooked.valueIgnoringCancellation()
+          let failing = await Result.of { try await step("failing") { throw Declined(card: "visa") } }
+          hasFailed.settle(())
+          await hasDied.valueIgnoringCancellation()
+          try failing.get()
+        }
+        while try await group.next() != nil {}
+      }
+      try await step("after") {}
+      return input
+    }
+    await #expect(throws: DyingStore.Death.self) { try await chain.run(1, id: "x", in: store) }
+    #expect(try await expectNoDelay { try await chain.run(1, id: "x", in: base) } == 1)
+    #expect(try await expectNoDelay { try await chain.run(1, id: "x", in: base) } == 1)
+    #expect(ledger.lines == ["book", "book", "book", "undo"])
+    #expect(try await chain.unfinished(in: base).isEmpty)
+  }
+
   @Test
   func `A caught failure of a repetition is replayed`() async throws {
     let store = DyingStore(base)
