@@ -373,7 +373,7 @@ struct DurableDoubtTests {
       try? await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           // In a replay, the failure is there first.
-          for _ in 0..<1_000 where isReplay && !Task.isCancelled { await Task.yield() }
+          for _ in 0..<100 where isReplay { await Task.yield() }
           try Task.checkCancellation()
           try await step("book") {
             ledger.add("book")
