@@ -2,12 +2,14 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import Synchronization
 
 /// The forms in which background work can tell the main actor that it begins and that it has ended.
 struct JobForms: Sendable {
   static let task = "(f) Task and two main-actor hops"
   static let job = "job, start and finish"
   static let updates = "job, start, ten updates and finish"
+  static let updatesByHand = "start, ten updates and finish by hand"
   static let silent = "job without handlers"
 
   let all: [Form]
@@ -38,10 +40,56 @@ struct JobForms: Sendable {
       Form(Self.updates) { times in
         for number in 0..<times { check(try await updating.launch(number, on: queue).value, number + 1) }
       },
+      Form(Self.updatesByHand) { times in
+        for number in 0..<times { check(await HandJob().run(number), number + 1) }
+      },
       Form(Self.silent) { times in
         for number in 0..<times { check(try await silent.launch(number, on: queue).value, number + 1) }
       },
     ]
+  }
+}
+
+/// What a job with handlers does, for these calls alone: they are made on the main actor in order, while the work goes on, and
+/// by one task for all that have gathered.
+private final class HandJob: Sendable {
+  private let state = Mutex<(calls: [Int], isCalling: Bool)>(([], false))
+
+  func run(_ number: Int) async -> Int {
+    call(-1)
+    let task = Task {
+      for update in 0..<10 { self.call(update) }
+      let result = await added(number)
+      await self.finish()
+      return result
+    }
+    return await task.value
+  }
+
+  private func call(_ number: Int) {
+    let isFirst = state.withLock { state in
+      state.calls.append(number)
+      return !exchange(&state.isCalling, with: true)
+    }
+    if isFirst { Task { @MainActor in self.makeCalls() } }
+  }
+
+  @MainActor private func makeCalls() {
+    while let calls = takeCalls() {
+      for _ in calls { reported() }
+    }
+  }
+
+  @MainActor private func finish() {
+    makeCalls()
+    reported()
+  }
+
+  private func takeCalls() -> [Int]? {
+    state.withLock { state in
+      state.isCalling = !state.calls.isEmpty
+      return state.calls.isEmpty ? nil : exchange(&state.calls, with: [])
+    }
   }
 }
 
