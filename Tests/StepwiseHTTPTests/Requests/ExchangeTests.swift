@@ -50,4 +50,35 @@ import Testing
     }
     await released.elements(atLeast: 1)
   }
+
+  @Test func `A second reader of a body ends nothing for the first one`() async throws {
+    let transfer = GatedTransfer()
+    let url = try #require(URL(string: "http://127.0.0.1/a"))
+    let exchange = Exchange(try checked("GET", url), in: HTTPSession(transport: transfer))
+    _ = try await exchange.head()
+    async let first = exchange.chunk()
+    await transfer.isRead.valueIgnoringCancellation()
+    #expect(try await exchange.chunk() == nil)
+    transfer.gate.settle(())
+    #expect(try await first == Data("body".utf8))
+  }
+}
+
+/// A transport and its only transfer, whose body arrives when the gate opens.
+private final class GatedTransfer: HTTPTransport, HTTPTransfer {
+  let (isRead, gate) = (Once<Void>(), Once<Void>())
+
+  func transfer(_ request: HTTPRequest) -> any HTTPTransfer { self }
+
+  func invalidate() {}
+
+  func head() async throws -> HTTPResponseHead { HTTPResponseHead(status: 200) }
+
+  func chunk() async throws -> Data? {
+    isRead.settle(())
+    await gate.valueIgnoringCancellation()
+    return Data("body".utf8)
+  }
+
+  func cancel() {}
 }
