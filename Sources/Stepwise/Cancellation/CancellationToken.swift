@@ -16,9 +16,11 @@ import Synchronization
 /// }
 /// ```
 public final class CancellationToken: Sendable {
-  /// References alone, which are stored and removed without looking up their types.
-  enum Listener: Sendable {
-    case listener(any CancellationListener)
+  typealias Handler = @Sendable (_ reason: String?) -> Void
+
+  /// Stored and removed without looking up types.
+  enum Listener {
+    case handler(Handler)
     case child(Child)
   }
 
@@ -90,7 +92,7 @@ public final class CancellationToken: Sendable {
     // Children are cancelled in this loop, at their position among the handlers: long chains need no recursion.
     while let next = pending.popLast() {
       switch next {
-      case .listener(let listener): listener.tokenWasCancelled(reason: reason)
+      case .handler(let handler): handler(reason)
       case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
       }
     }
@@ -118,15 +120,15 @@ public final class CancellationToken: Sendable {
   @discardableResult
   public func onCancel(_ handler: @escaping @Sendable (_ reason: String?) -> Void) -> CancellationRegistration {
     let handler = CancellationHandler(handler)
-    return CancellationRegistration(token: self, key: listen(handler), handler: handler)
+    return CancellationRegistration(token: self, key: listen { handler.call($0) }, handler: handler)
   }
 
-  /// Notifies a listener once, when the token is cancelled, and returns its key; nil if it has been notified.
+  /// Calls a handler once, when the token is cancelled, and returns its key; nil if it has been called.
   ///
-  /// A listener that is not a user's handler may still be notified while it is removed.
-  func listen(_ listener: any CancellationListener) -> Key? {
-    let key = add(.listener(listener))
-    if key == nil { listener.tokenWasCancelled(reason: reason) }
+  /// One that is not a user's may still be called while it is removed.
+  func listen(_ handler: @escaping Handler) -> Key? {
+    let key = add(.handler(handler))
+    if key == nil { handler(reason) }
     return key
   }
 
@@ -166,28 +168,10 @@ public final class CancellationToken: Sendable {
   }
 }
 
-/// What a token notifies: a handler, a task or a run.
-protocol CancellationListener: AnyObject, Sendable {
-  func tokenWasCancelled(reason: String?)
-}
-
-extension CancellationToken: CancellationListener {
-  func tokenWasCancelled(reason: String?) { cancel(reason: reason) }
-}
-
-/// A task that tokens cancel.
-final class ListeningTask<Success: Sendable, Failure: Error>: CancellationListener {
-  private let task: Task<Success, Failure>
-
-  init(_ task: Task<Success, Failure>) { self.task = task }
-
-  func tokenWasCancelled(reason: String?) { task.cancel() }
-}
-
 extension Task where Failure == any Error {
   /// Waits for the task, which the token and the waiting task cancel.
   func value(cancelledBy token: CancellationToken) async throws -> Success {
-    let listener = token.listen(ListeningTask(self))
+    let listener = token.listen { _ in cancel() }
     defer { token.remove(listener) }
     return try await withTaskCancellationHandler {
       try await value
@@ -243,22 +227,20 @@ public final class CancellationRegistration: Sendable {
 }
 
 /// One `onCancel` handler of a token, which is called once or removed first.
-final class CancellationHandler: CancellationListener {
-  typealias Handler = @Sendable (_ reason: String?) -> Void
-
+final class CancellationHandler: Sendable {
   private struct State {
     /// Nil once it is called or removed.
-    var handler: Handler?
+    var handler: CancellationToken.Handler?
     var isRemoved = false
   }
 
   private let state: Lock<State>
 
-  init(_ handler: @escaping Handler) {
+  init(_ handler: @escaping CancellationToken.Handler) {
     state = Lock(State(handler: handler))
   }
 
-  func tokenWasCancelled(reason: String?) { state.withLock { $0.handler.take() }?(reason) }
+  func call(_ reason: String?) { state.withLock { $0.handler.take() }?(reason) }
 
   func remove() -> Bool {
     // The handler is released outside the lock, because it belongs to the user.

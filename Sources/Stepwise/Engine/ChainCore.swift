@@ -152,7 +152,7 @@ final class ChainCore: Sendable {
       if let generation, generation.token.isCancelled || !token.isCancelled { return generation.token }
       let new = CancellationToken()
       // A linked token would be referenced weakly, which makes each further reference to it slower.
-      let key = token.listen(new)
+      let key = token.listen { new.cancel(reason: $0) }
       if generation == nil { generation = (new, key) }
       return new
     }
@@ -177,15 +177,14 @@ extension ChainCore {
   /// Returns a run that the caller's task awaits; nil when it has to pass the gate.
   @usableFromInline
   func makePlainRun() -> Execution? {
-    // Read before the sources: nothing had cancelled this run when it was read, unless something surrounds the run.
-    let count = CancellationCount.current
-    return entrance == nil ? makeExecution(checked: count) : nil
+    entrance == nil ? makeExecution() : nil
   }
 
-  private func makeExecution(as child: Child? = nil, checked count: Int = -1) -> Execution {
+  private func makeExecution(as child: Child? = nil) -> Execution {
+    let count = CancellationCount.current
     guard let scope = Scope.current else { return Execution(self, currentGeneration, checked: count) }
-    let place = Execution.Place(scope.surroundings, in: scope, as: child, stepCount: stepCount)
-    return Execution(self, currentGeneration, in: place)
+    let place = Execution.Place(in: scope, as: child, stepCount: stepCount)
+    return Execution(self, currentGeneration, around: scope.surroundings, in: place, checked: count)
   }
 
   /// Runs the chain, and leaves the caller's actor for that, once for all steps.
@@ -288,17 +287,23 @@ extension ChainCore {
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
     let generation = currentGeneration
     begin()
-    let key = generation.listen(run)
+    let key = generation.listen { run.cancel(reason: $0) }
     let scope = Scope.current
     let surroundings = handle == nil ? scope?.surroundings : scope?.surroundings?.ofStartedRuns
-    let listeners: [Listener] = surroundings?.tokens.map { ($0, $0.listen(run)) } ?? []
+    let listeners: [Listener] =
+      surroundings?.tokens.map { token in (token, token.listen { run.cancel(reason: $0) }) } ?? []
     if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let place = scope.map { scope in
-      Execution.Place(surroundings, in: handle == nil ? scope : nil, as: child, stepCount: stepCount)
-    }
-    let checked = place == nil ? count : -1
-    let execution = Execution(self, generation, started: run, handle: handle, in: place, checked: checked)
+    let place = Execution.Place(in: handle == nil ? scope : nil, as: child, stepCount: stepCount)
+    let execution = Execution(
+      self,
+      generation,
+      started: run,
+      handle: handle,
+      around: surroundings,
+      in: place,
+      checked: count
+    )
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution, key, listeners, handle)
     }

@@ -11,7 +11,9 @@ package final class Execution: Sendable {
   let started: StartedRun?
   let journal: (any RunJournal)?
   let hasHandle: Bool
-  /// What the run began inside; nil for most runs, which nothing surrounds.
+  /// The tokens and observers around the run.
+  private let around: Surroundings?
+  /// The step or run that it began inside; nil for most runs.
   private let place: Place?
   let recording: Recording?
   /// Cancelled by `cancelRuns` and by the chain's token.
@@ -30,10 +32,8 @@ package final class Execution: Sendable {
     var details: Details?
   }
 
-  /// What a run began inside: the run that contains it as a step, the step of another run that awaits it, and tokens and
-  /// observers around it.
+  /// What a run began inside: the run that contains it as a step, or the step of another run that awaits it.
   final class Place: Sendable {
-    let surroundings: Surroundings?
     /// The relation of the run to the run that contains it as a step.
     let child: Child?
     /// The part of that run that contains this one.
@@ -44,9 +44,9 @@ package final class Execution: Sendable {
     let step: RecordedStep?
     let stepCount: Int
 
-    /// Creates a place; the scope is nil for a run with a handle, which no one here awaits.
-    init(_ surroundings: Surroundings?, in scope: Scope?, as child: Child?, stepCount: Int) {
-      self.surroundings = surroundings
+    /// Returns nil outside of runs; the scope is nil for a run with a handle, which no one here awaits.
+    init?(in scope: Scope?, as child: Child?, stepCount: Int) {
+      guard child != nil || scope?.execution != nil else { return nil }
       self.child = child
       part = child == nil ? nil : scope?.steps
       enclosing = scope?.startedRun
@@ -64,23 +64,26 @@ package final class Execution: Sendable {
     var undos: UndoStack?
   }
 
+  /// Creates a run; the cancellation count was read before its sources of cancellation.
   init(
     _ core: ChainCore,
     _ generation: CancellationToken,
     started: StartedRun? = nil,
     handle recorder: RunRecorder? = nil,
+    around: Surroundings? = nil,
     in place: Place? = nil,
-    checked count: Int = -1
+    checked count: Int
   ) {
     let child = place?.child
-    checkedCount = Atomic(count)
+    checkedCount = Atomic(place == nil && around?.request == nil ? count : -1)
     state = Lock(State(core: core))
     self.generation = generation
     self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
+    self.around = around
     self.place = place
     hasHandle = recorder != nil
-    recording = Self.recording(of: core, recorder, as: child, in: place?.surroundings?.observation)
+    recording = Self.recording(of: core, recorder, as: child, in: around?.observation)
     step = Atomic(child?.firstStep ?? 0)
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
@@ -108,7 +111,7 @@ package final class Execution: Sendable {
 
   /// The tokens around the run, and the observers of what starts in it.
   var surroundings: Surroundings? {
-    recording?.scope.map { (place?.surroundings ?? .none).observed(by: $0) } ?? place?.surroundings
+    recording?.scope.map { (around ?? .none).observed(by: $0) } ?? around
   }
   var child: Child? { place?.child }
   var enclosing: StartedRun? { place?.enclosing }
@@ -320,8 +323,7 @@ extension Execution {
     if generation.isCancelled || isChainCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
-    guard let place else { return false }
-    return place.part?.isAbandoned ?? false || place.surroundings?.request != nil
+    return place?.part?.isAbandoned ?? false || around?.request != nil
   }
 
   /// The cancellation of the run; the earliest one as far as that is known.
@@ -373,8 +375,7 @@ extension Execution {
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
-    let listener = ListeningTask(task)
-    let listeners = tokens.map { $0.listen(listener) }
+    let listeners = tokens.map { $0.listen { _ in task.cancel() } }
     defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
     return await withTaskCancellationHandler {
       await task.value

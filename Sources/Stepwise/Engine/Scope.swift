@@ -12,12 +12,12 @@ package struct Scope: Sendable {
   let execution: Execution?
   /// The number of the running step in the record of the run; -1 where none is recorded.
   private let entry: Int
+  /// The tokens and observers around the code; nil for those of the run.
+  private let around: Surroundings?
   /// What the run and its step alone do not describe; nil for most code.
   private let details: Box<Details>?
 
   private struct Details: Sendable {
-    /// Nil for those of the run.
-    var surroundings: Surroundings?
     var isShielded = false
     var steps: StepPart?
     /// A step within a step, an element of one, or a step that the run may abandon.
@@ -25,7 +25,7 @@ package struct Scope: Sendable {
   }
 
   /// Whether nothing but the run describes the code.
-  var isPlain: Bool { details == nil && entry < 0 }
+  var isPlain: Bool { details == nil && around == nil && entry < 0 }
 
   /// Where the running step reports; nil outside of steps that are recorded.
   package var step: RecordedStep? {
@@ -33,7 +33,7 @@ package struct Scope: Sendable {
     return RecordedStep(recording: recording, number: entry)
   }
 
-  var surroundings: Surroundings? { details?.value.surroundings ?? execution?.surroundings }
+  var surroundings: Surroundings? { around ?? execution?.surroundings }
 
   /// The part of the run that stores the undos of steps here; nil for the run itself.
   var steps: StepPart? { details?.value.steps }
@@ -81,7 +81,9 @@ package struct Scope: Sendable {
 
   /// Returns this scope for a part of its run, and for one step there.
   func inside(_ steps: StepPart?, step: RecordedStep?) -> Scope {
-    changed(entry: -1) { ($0.steps, $0.step) = (steps, step) }
+    var details = details?.value ?? Details()
+    (details.steps, details.step) = (steps, step)
+    return Scope(execution: execution, entry: -1, around: around, details: Box(details))
   }
 
   /// Returns the current scope with a token around it.
@@ -99,14 +101,9 @@ package struct Scope: Sendable {
   }
 
   private static func surrounded(by change: (Surroundings) -> Surroundings) -> Scope {
-    let scope = current ?? Scope(execution: nil, entry: -1, details: nil)
-    return scope.changed(entry: scope.entry) { $0.surroundings = change(scope.surroundings ?? .none) }
-  }
-
-  private func changed(entry: Int, _ change: (inout Details) -> Void) -> Scope {
-    var details = details?.value ?? Details()
-    change(&details)
-    return Scope(execution: execution, entry: entry, details: Box(details))
+    let (scope, entry) = (current, current?.entry ?? -1)
+    let around = change(scope?.surroundings ?? .none)
+    return Scope(execution: scope?.execution, entry: entry, around: around, details: scope?.details)
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
@@ -117,7 +114,8 @@ package struct Scope: Sendable {
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let scope = current.map { scope in
-      scope.changed(entry: -1) { $0 = Details(surroundings: scope.surroundings?.shielded, isShielded: true) }
+      let details = Box(Details(isShielded: true))
+      return Scope(execution: scope.execution, entry: -1, around: scope.surroundings?.shielded, details: details)
     }
     return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
   }
@@ -125,7 +123,9 @@ package struct Scope: Sendable {
 
 extension Scope {
   /// Between the steps of a run, or in a step that has an entry in its record.
-  init(of execution: Execution, entry: Int = -1) { self.init(execution: execution, entry: entry, details: nil) }
+  init(of execution: Execution, entry: Int = -1) {
+    self.init(execution: execution, entry: entry, around: nil, details: nil)
+  }
 }
 
 /// The tokens and observers around some code.
@@ -146,8 +146,10 @@ final class Surroundings: Sendable {
   static let none = Surroundings([], shielded: [], nil)
 
   func adding(_ token: CancellationToken) -> Surroundings {
-    let shielded = shieldedTokens.filter { $0 !== token }
-    return Surroundings([token] + tokens.filter { $0 !== token }, shielded: shielded, observation)
+    var added = [token]
+    if !tokens.isEmpty { added += tokens.filter { $0 !== token } }
+    let shielded = shieldedTokens.isEmpty ? [] : shieldedTokens.filter { $0 !== token }
+    return Surroundings(added, shielded: shielded, observation)
   }
 
   func observed(by observation: ObservationScope) -> Surroundings {

@@ -53,7 +53,7 @@ final class Gate: Sendable {
 ///
 /// It does not retain the chain, so the handle of a completed run retains no step.
 // Safety: it has constants, atomics and locks alone, and so has its only subclass, `JobLaunch`.
-class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
+class StartedRun: AnyBox, @unchecked Sendable {
   private struct State: ~Copyable {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
@@ -103,8 +103,6 @@ class StartedRun: AnyBox, CancellationListener, @unchecked Sendable {
     journal?.stop()
     return interrupt(reason: reason)
   }
-
-  func tokenWasCancelled(reason: String?) { cancel(reason: reason) }
 
   /// Returns whether this call cancelled the run for good.
   func cancelForGood(reason: String?) -> Bool { journal?.cancel(reason: reason) ?? cancel(reason: reason) }
