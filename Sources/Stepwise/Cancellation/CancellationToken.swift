@@ -170,6 +170,7 @@ public final class CancellationToken: Sendable {
 
 extension Task where Failure == any Error {
   /// Waits for the task, which the token and the waiting task cancel.
+  @inline(__always)
   func value(cancelledBy token: CancellationToken) async throws -> Success {
     let listener = token.listen { _ in cancel() }
     defer { token.remove(listener) }

@@ -89,7 +89,7 @@ final class ElementProgress: Sendable {
   ) async rethrows -> Value {
     guard let scope = Scope.current else { return try await operation() }
     let element = step.element { fraction in self.set(index, to: fraction) }
-    return try await Scope.$current.withValue(scope.inside(scope.steps, step: element)) { try await operation() }
+    return try await Scope.$current.withValue(scope.inside(scope.steps, step: element), operation: operation)
   }
 
   func change(_ change: (inout State) -> Void) {

@@ -30,7 +30,7 @@ public func withCancellation<Value: Sendable>(
     _ = isolation
     // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-    return try await Scope.$current.withValue(scope) { try await body() }
+    return try await Scope.$current.withValue(scope, operation: body)
   }
   return try await task.value(cancelledBy: token)
 }
@@ -82,7 +82,7 @@ public func withRunObserver<Value>(
   RunObservers.use()
   var scope = Scope.current?.surroundings?.observation ?? ObservationScope()
   scope.observers.append(observer)
-  return try await Scope.$current.withValue(.observed(by: scope)) { try await body() }
+  return try await Scope.$current.withValue(.observed(by: scope), operation: body)
 }
 
 /// Runs a body and reads every run that was started in it, also in tasks that it created, when it returns.
@@ -101,7 +101,7 @@ package func collectingRuns<Value>(
   scope.collectors.append(collector)
   let elapsed = stopwatch(on: clock)
   scope.clock = elapsed
-  let result = await Result.of { try await Scope.$current.withValue(.observed(by: scope)) { try await body() } }
+  let result = await Result.of { try await Scope.$current.withValue(.observed(by: scope), operation: body) }
   let (readings, droppedCount) = collector.take(at: elapsed())
   return (result, readings, droppedCount)
 }

@@ -183,7 +183,7 @@ extension ChainCore {
   private func makeExecution(as child: Child? = nil) -> Execution {
     let count = CancellationCount.current
     guard let scope = Scope.current else { return Execution(self, currentGeneration, checked: count) }
-    let place = Execution.Place(in: scope, as: child, stepCount: stepCount)
+    let place = Execution.Place.of(scope, as: child, stepCount: stepCount)
     return Execution(self, currentGeneration, around: scope.surroundings, in: place, checked: count)
   }
 
@@ -289,21 +289,12 @@ extension ChainCore {
     begin()
     let key = generation.listen { run.cancel(reason: $0) }
     let scope = Scope.current
-    let surroundings = handle == nil ? scope?.surroundings : scope?.surroundings?.ofStartedRuns
-    let listeners: [Listener] =
-      surroundings?.tokens.map { token in (token, token.listen { run.cancel(reason: $0) }) } ?? []
+    let around = handle == nil ? scope?.surroundings : scope?.surroundings?.ofStartedRuns
+    let listeners: [Listener] = around?.tokens.map { ($0, $0.listen { run.cancel(reason: $0) }) } ?? []
     if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let place = Execution.Place(in: handle == nil ? scope : nil, as: child, stepCount: stepCount)
-    let execution = Execution(
-      self,
-      generation,
-      started: run,
-      handle: handle,
-      around: surroundings,
-      in: place,
-      checked: count
-    )
+    let place = handle == nil ? Execution.Place.of(scope, as: child, stepCount: stepCount) : nil
+    let execution = Execution(self, generation, started: run, handle: handle, around: around, in: place, checked: count)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution, key, listeners, handle)
     }

@@ -44,9 +44,12 @@ package final class Execution: Sendable {
     let step: RecordedStep?
     let stepCount: Int
 
-    /// Returns nil outside of runs; the scope is nil for a run with a handle, which no one here awaits.
-    init?(in scope: Scope?, as child: Child?, stepCount: Int) {
-      guard child != nil || scope?.execution != nil else { return nil }
+    /// Returns nil outside of runs.
+    static func of(_ scope: Scope?, as child: Child?, stepCount: Int) -> Place? {
+      child == nil && scope?.execution == nil ? nil : Place(in: scope, as: child, stepCount: stepCount)
+    }
+
+    private init(in scope: Scope?, as child: Child?, stepCount: Int) {
       self.child = child
       part = child == nil ? nil : scope?.steps
       enclosing = scope?.startedRun

@@ -130,48 +130,53 @@ extension Scope {
 
 /// The tokens and observers around some code.
 final class Surroundings: Sendable {
-  /// The tokens of `withCancellation(by:)`, innermost first; cancelling one cancels the code.
-  let tokens: [CancellationToken]
+  /// The innermost token of `withCancellation(by:)`, and those around it; cancelling one cancels the code.
+  // Most code has at most one, which needs no array.
+  private let token: CancellationToken?
+  private let outerTokens: [CancellationToken]
   /// The tokens that a shield keeps away; they still reach the runs that start behind it.
   private let shieldedTokens: [CancellationToken]
   /// The observers and traces; nil without any.
   let observation: ObservationScope?
 
-  private init(_ tokens: [CancellationToken], shielded: [CancellationToken], _ observation: ObservationScope?) {
-    self.tokens = tokens
+  private init(
+    _ token: CancellationToken?,
+    in outer: [CancellationToken] = [],
+    shielded: [CancellationToken] = [],
+    _ observation: ObservationScope?
+  ) {
+    self.token = token
+    outerTokens = outer
     shieldedTokens = shielded
     self.observation = observation
   }
 
-  static let none = Surroundings([], shielded: [], nil)
+  static let none = Surroundings(nil, nil)
+
+  /// Innermost first.
+  var tokens: [CancellationToken] { token.map { [$0] + outerTokens } ?? [] }
 
   func adding(_ token: CancellationToken) -> Surroundings {
-    var added = [token]
-    if !tokens.isEmpty { added += tokens.filter { $0 !== token } }
-    let shielded = shieldedTokens.isEmpty ? [] : shieldedTokens.filter { $0 !== token }
-    return Surroundings(added, shielded: shielded, observation)
+    let (outer, shielded) = (tokens.filter { $0 !== token }, shieldedTokens.filter { $0 !== token })
+    return Surroundings(token, in: outer, shielded: shielded, observation)
   }
 
   func observed(by observation: ObservationScope) -> Surroundings {
-    Surroundings(tokens, shielded: shieldedTokens, observation)
+    Surroundings(token, in: outerTokens, shielded: shieldedTokens, observation)
   }
 
   /// The cancellation that a token requested.
-  var request: Cancellation? {
-    for token in tokens {
-      if let request = token.request { return request }
-    }
-    return nil
-  }
+  var request: Cancellation? { token?.request ?? outerTokens.lazy.compactMap(\.request).first }
 
-  var shielded: Surroundings { Surroundings([], shielded: tokens + shieldedTokens, observation) }
+  var shielded: Surroundings { Surroundings(nil, shielded: tokens + shieldedTokens, observation) }
 
   /// Those of a run that `start` starts here.
   ///
   /// The run outlives a shield, so tokens behind the shield reach it, unless they were cancelled before.
   var ofStartedRuns: Surroundings {
     if shieldedTokens.isEmpty { return self }
-    return Surroundings(tokens + shieldedTokens.filter { !$0.isCancelled }, shielded: [], observation)
+    let all = tokens + shieldedTokens.filter { !$0.isCancelled }
+    return Surroundings(all.first, in: Array(all.dropFirst()), observation)
   }
 }
 

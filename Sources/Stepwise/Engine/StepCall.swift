@@ -216,7 +216,7 @@ extension StepCall {
   private func perform<Value>(in attempt: StepPart?, _ body: () async throws -> Value) async throws -> Value {
     guard attempt != nil || record != nil, let scope = Scope.current else { return try await body() }
     let inner = scope.inside(attempt ?? part, step: record ?? scope.step)
-    return try await Scope.$current.withValue(inner) { try await body() }
+    return try await Scope.$current.withValue(inner, operation: body)
   }
 
   private func limited<Value>(

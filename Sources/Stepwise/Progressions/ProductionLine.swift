@@ -206,7 +206,7 @@ final class LineHandle: Sendable {
 /// Calls a closure as if no run, token or observer were around it.
 func outsideRuns(_ body: () async -> Void) async {
   if Scope.current == nil { return await body() }
-  await Scope.$current.withValue(nil) { await body() }
+  await Scope.$current.withValue(nil, operation: body)
 }
 
 /// Decides what a production line does next.
