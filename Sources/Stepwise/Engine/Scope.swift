@@ -130,45 +130,42 @@ extension Scope {
 
 /// The tokens and observers around some code.
 final class Surroundings: Sendable {
+  private typealias Tokens = [CancellationToken]
+
   /// The innermost token of `withCancellation(by:)`, and those around it; cancelling one cancels the code.
   // Most code has at most one, which needs no array.
   private let token: CancellationToken?
-  private let outerTokens: [CancellationToken]
+  private let outerTokens: Tokens
   /// The tokens that a shield keeps away; they still reach the runs that start behind it.
-  private let shieldedTokens: [CancellationToken]
+  private let shieldedTokens: Tokens
   /// The observers and traces; nil without any.
   let observation: ObservationScope?
 
-  private init(
-    _ token: CancellationToken?,
-    in outer: [CancellationToken] = [],
-    shielded: [CancellationToken] = [],
-    _ observation: ObservationScope?
-  ) {
+  private init(_ token: CancellationToken?, _ outer: Tokens, shielded: Tokens, _ observation: ObservationScope?) {
     self.token = token
     outerTokens = outer
     shieldedTokens = shielded
     self.observation = observation
   }
 
-  static let none = Surroundings(nil, nil)
+  static let none = Surroundings(nil, [], shielded: [], nil)
 
   /// Innermost first.
   var tokens: [CancellationToken] { token.map { [$0] + outerTokens } ?? [] }
 
   func adding(_ token: CancellationToken) -> Surroundings {
     let (outer, shielded) = (tokens.filter { $0 !== token }, shieldedTokens.filter { $0 !== token })
-    return Surroundings(token, in: outer, shielded: shielded, observation)
+    return Surroundings(token, outer, shielded: shielded, observation)
   }
 
   func observed(by observation: ObservationScope) -> Surroundings {
-    Surroundings(token, in: outerTokens, shielded: shieldedTokens, observation)
+    Surroundings(token, outerTokens, shielded: shieldedTokens, observation)
   }
 
   /// The cancellation that a token requested.
   var request: Cancellation? { token?.request ?? outerTokens.lazy.compactMap(\.request).first }
 
-  var shielded: Surroundings { Surroundings(nil, shielded: tokens + shieldedTokens, observation) }
+  var shielded: Surroundings { Surroundings(nil, [], shielded: tokens + shieldedTokens, observation) }
 
   /// Those of a run that `start` starts here.
   ///
@@ -176,7 +173,7 @@ final class Surroundings: Sendable {
   var ofStartedRuns: Surroundings {
     if shieldedTokens.isEmpty { return self }
     let all = tokens + shieldedTokens.filter { !$0.isCancelled }
-    return Surroundings(all.first, in: Array(all.dropFirst()), observation)
+    return Surroundings(all.first, Array(all.dropFirst()), shielded: [], observation)
   }
 }
 

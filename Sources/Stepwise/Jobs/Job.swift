@@ -42,6 +42,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     self.name = name
     chain = Chain(name) { (input: JobInput<Input>) in
       let (launch, context) = (input.launch, JobContext<Update>(launch: input.launch))
+      if launch.limits.isEmpty { return try await work(input.value, context) }
       return try await launch.limited { try await work(input.value, context) }
     }
   }

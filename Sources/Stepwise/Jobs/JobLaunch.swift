@@ -22,11 +22,13 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     var handlers = JobHandlers()
     /// The time limits of the work, innermost first.
     var limits: [TimeLimit] = []
+    var newest: (any AnyBox)?
+    /// Nil until there is a subscriber.
+    var updates: Updates?
+    var isOver = false
   }
 
   let name: String
-  /// The newest update, for any number of subscribers.
-  let updates = Updates(nil)
   let owner: JobOwner?
   private let hasDeadline: Bool
   /// Whether one of the job's own timers has fired.
@@ -48,7 +50,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   // MARK: - Work
 
-  private var limits: [TimeLimit] { state.withLock { $0.limits } }
+  var limits: [TimeLimit] { state.withLock { $0.limits } }
 
   /// Runs the work within its time limits, innermost first.
   @concurrent func limited<Output: Sendable>(
@@ -78,14 +80,24 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   // MARK: - Updates
 
+  /// The newest update, for any number of subscribers.
+  var updates: Updates {
+    state.withLock { state in
+      let updates = state.updates ?? Updates(state.newest, isFinished: state.isOver)
+      state.updates = updates
+      return updates
+    }
+  }
+
   func update(_ update: any AnyBox) {
-    let (isOpen, isFirst) = state.withLock { state in
-      (!state.calls.isClosed, !state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update)))
+    // The update before is released outside the locks.
+    let (isFirst, updates, _) = state.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
+      guard !state.calls.isClosed else { return (false, nil, nil) }
+      let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update))
+      return (isFirst, state.updates, exchange(&state.newest, with: update))
     }
     if isFirst { callPending() }
-    guard isOpen else { return }
-    // The update before is released outside the lock.
-    _ = updates.update { content -> (any AnyBox)? in
+    _ = updates?.update { content -> (any AnyBox)? in
       content.publish(true)
       return exchange(&content.state, with: update)
     }
@@ -97,9 +109,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   func callPending() {
     guard state.withLock({ $0.calls.isBusy }) else { return }
     // The handlers are shielded from the cancellation of the work, and have no step to report to.
-    _ = spawn { @MainActor () async throws -> Void in
-      await Scope.$current.withValue(nil) { await self.makePendingCalls() }
-    }
+    _ = spawn { @MainActor () async throws -> Void in await outsideRuns { await self.makePendingCalls() } }
   }
 
   private func silence() { _ = state.withLock { $0.calls.silence() } }
@@ -121,8 +131,11 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     }
     if isNeeded { await Scope.$current.withValue(nil) { await callHandlers(for: outcome, with: output) } }
     // Released outside the lock.
-    _ = state.withLock { (exchange(&$0.handlers, with: JobHandlers()), exchange(&$0.limits, with: [])) }
-    updates.update { $0.finish() }
+    let (updates, _, _) = state.withLock { state in
+      state.isOver = true
+      return (state.updates, exchange(&state.handlers, with: JobHandlers()), exchange(&state.limits, with: []))
+    }
+    updates?.update { $0.finish() }
   }
 
   /// Makes the pending calls, and yields the main actor now and then when there are many.
@@ -185,17 +198,22 @@ struct JobCallsMachine<Update> {
   /// Whether the job is cancelled, or its owner is deallocated: no further call is made.
   private(set) var isSilent = false
   private var caller = Caller.none
-  private var calls = OrderedSlots<Call>()
+  /// Made before all updates.
+  private var isStartPending = false
+  private var updates = OrderedSlots<Update>()
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isBusy: Bool {
-    if case .calling = caller { true } else { !calls.isEmpty }
+    if case .calling = caller { true } else { isStartPending || !updates.isEmpty }
   }
 
   /// Returns whether a task has to be started on the main actor.
   mutating func enqueue(_ call: Call) -> Bool {
     guard !isClosed, !isSilent else { return false }
-    calls.append(call)
+    switch call {
+    case .start: isStartPending = true
+    case .update(let update): updates.append(update)
+    }
     guard case .none = caller else { return false }
     caller = .scheduled
     return true
@@ -203,16 +221,16 @@ struct JobCallsMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    let call = calls.popFirst()
+    let call = exchange(&isStartPending, with: false) ? .start : updates.popFirst().map(Call.update)
     caller = call == nil ? .none : .calling
     return call
   }
 
   mutating func close() { isClosed = true }
 
-  /// Returns the calls that are not made any more, to release their updates outside the lock.
-  mutating func silence() -> [Call] {
-    isSilent = true
-    return calls.removeAll()
+  /// Returns the updates that are not delivered any more, to release them outside the lock.
+  mutating func silence() -> [Update] {
+    (isSilent, isStartPending) = (true, false)
+    return updates.removeAll()
   }
 }

@@ -74,8 +74,8 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
 
   private let content: Lock<Content>
 
-  package init(_ state: sending State) {
-    content = Lock(Content(state: state))
+  package init(_ state: sending State, isFinished: Bool = false) {
+    content = Lock(Content(state: state, isFinished: isFinished))
   }
 
   /// Changes the state and notifies subscribers.

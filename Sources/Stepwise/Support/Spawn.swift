@@ -25,7 +25,6 @@ package func spawn<Success: Sendable>(
 ///
 /// It costs one allocation less, even when nothing throws: the runtime's tasks throw, and the closure of one that does
 /// not is wrapped.
-@inline(__always)
 func spawn<Success: Sendable>(
   priority: TaskPriority? = nil,
   @_inheritActorContext _ operation: sending @escaping @isolated(any) () async throws -> Success
