@@ -85,6 +85,43 @@ extension Races {
       )
     }
 
+    @Test func `A subscriber that arrives at any moment receives the newest update and the end`() async {
+      await race(
+        rounds: rounds / 10,
+        in: { Gallery() },
+        { $0.queue.resume() },
+        { $0.watch() },
+        { $0.watch() },
+        referee: \.complaint
+      )
+    }
+
+    private final class Gallery: Sendable {
+      let queue = JobQueue(maxConcurrent: 1)
+      let run: JobRun<Int, Void>
+      let seen = Recorder<[Int]>()
+
+      init() {
+        queue.suspend()
+        run = Job("job") { (job: JobContext<Int>) in
+          for update in 0..<3 { job.update(update) }
+        }.launch(on: queue)
+      }
+
+      func watch() {
+        let (run, seen) = (run, seen)
+        wait {
+          var updates: [Int] = []
+          for await update in run.updates { updates.append(update) }
+          seen.record(updates)
+        }
+      }
+
+      var complaint: String? {
+        seen.elements.allSatisfy { $0 == $0.sorted() && $0.last == 2 } ? nil : "\(seen.elements)"
+      }
+    }
+
     private final class Hall: Sendable {
       let queue = JobQueue(maxConcurrent: 2)
       let runs = Recorder<Run<Int>>()
