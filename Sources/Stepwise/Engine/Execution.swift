@@ -78,7 +78,7 @@ package final class Execution: Sendable {
     checked count: Int
   ) {
     let child = place?.child
-    checkedCount = Atomic(place == nil && around?.request == nil ? count : -1)
+    checkedCount = Atomic(place == nil && around?.request == nil && !generation.isCancelled ? count : -1)
     state = Lock(State(core: core))
     self.generation = generation
     self.started = started

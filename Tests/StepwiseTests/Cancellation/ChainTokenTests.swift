@@ -84,6 +84,16 @@ struct ChainTokenTests {
     #expect(log.elements == Array(repeating: "finally cancelled over", count: 8))
   }
 
+  /// Each of them, and not only the first one after the cancellation.
+  @Test func `No step of a plain run begins after the token was cancelled`() {
+    let chain = Chain { (number: Int) in number }
+    chain.cancellationToken.cancel()
+    for _ in 0..<3 {
+      let run = chain.core.makePlainRun()
+      #expect(run?.isCancellationRequested == true)
+    }
+  }
+
   // MARK: - Runs made by start
 
   @Test
