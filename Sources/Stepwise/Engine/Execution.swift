@@ -23,17 +23,21 @@ package final class Execution: Sendable {
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
   private let step: Atomic<Int>
-  private let hasDetails = Atomic(false)
   private let hasFailedCall = Atomic(false)
+  private let hasUndos = Atomic(false)
 
   private struct State {
     /// Nil once the run has completed: a task that a step created may live on, and retains the run.
     var core: ChainCore?
-    var details: Details?
+    /// The call of `step` that threw last, unless another step has begun since.
+    var failedCall: ChainStep?
+    /// The chains that form, or formed last, a step of this run.
+    var fork: Fork?
+    var undos: UndoStack?
   }
 
   /// What a run began inside: the run that contains it as a step, or the step of another run that awaits it.
-  final class Place: Sendable {
+  struct Place: Sendable {
     /// The relation of the run to the run that contains it as a step.
     let child: Child?
     /// The part of that run that contains this one.
@@ -56,15 +60,6 @@ package final class Execution: Sendable {
       step = child == nil ? scope?.step : child?.outer.place?.step
       self.stepCount = child?.outer.place?.stepCount ?? stepCount
     }
-  }
-
-  /// What only few runs have; created when it is first needed.
-  private final class Details {
-    /// The call of `step` that threw last, unless another step has begun since.
-    var failedCall: ChainStep?
-    /// The chains that form, or formed last, a step of this run.
-    var fork: Fork?
-    var undos: UndoStack?
   }
 
   /// Creates a run; the cancellation count was read before its sources of cancellation.
@@ -120,19 +115,6 @@ package final class Execution: Sendable {
   var enclosing: StartedRun? { place?.enclosing }
   var outer: Execution? { child?.outer }
 
-  private func detailIfAny<Value: Sendable>(_ value: (Details) -> Value?) -> Value? {
-    hasDetails.load(ordering: .acquiring) ? withDetails(value) : nil
-  }
-
-  private func withDetails<Result: Sendable>(_ body: (Details) -> Result) -> Result {
-    state.withLock { state in
-      let details = state.details ?? Details()
-      state.details = details
-      hasDetails.store(true, ordering: .releasing)
-      return body(details)
-    }
-  }
-
   /// The index of the chain's first step in events.
   var firstStep: Int { child?.firstStep ?? 0 }
 
@@ -141,7 +123,7 @@ package final class Execution: Sendable {
   /// The current step, the first one of concurrent chains; the step that ended last when none is running.
   var currentStep: ChainStep {
     var execution = self
-    while let inner = execution.detailIfAny({ $0.fork })?.firstRunning { execution = inner }
+    while let inner = execution.state.withLock({ $0.fork })?.firstRunning { execution = inner }
     return execution.lastPlannedStep
   }
 
@@ -158,11 +140,13 @@ package final class Execution: Sendable {
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
-  func reportEnd(ofStep index: Int) { if let place { report(index + 1, in: place) } }
+  func reportEnd(ofStep index: Int) { if place != nil { report(index + 1) } }
 
+  // A copy of the place would be a part of the memory of every task if this were inlined.
   @inline(never)
-  private func report(_ count: Int, in place: Place) {
-    place.step?.report(Double(count) / Double(max(1, place.stepCount)))
+  private func report(_ count: Int) {
+    guard let place, let step = place.step else { return }
+    step.report(Double(count) / Double(max(1, place.stepCount)))
   }
 
   var lastIndex: Int { step.load(ordering: .relaxed) }
@@ -185,15 +169,15 @@ package final class Execution: Sendable {
   }
 
   private func setFailedCall(_ call: ChainStep?) {
-    _ = withDetails { exchange(&$0.failedCall, with: call) }
+    state.withLock { $0.failedCall = call }
     hasFailedCall.store(call != nil, ordering: .releasing)
   }
 
   private var lastFailedCall: ChainStep? {
-    hasFailedCall.load(ordering: .acquiring) ? detailIfAny { $0.failedCall } : nil
+    hasFailedCall.load(ordering: .acquiring) ? state.withLock { $0.failedCall } : nil
   }
 
-  func setFork(_ new: Fork?) { _ = withDetails { exchange(&$0.fork, with: new) } }
+  func setFork(_ new: Fork?) { _ = state.withLock { exchange(&$0.fork, with: new) } }
 
   // MARK: - Outcome
 
@@ -216,14 +200,15 @@ package final class Execution: Sendable {
 
   /// What to undo, created when it is first needed.
   var undos: UndoStack {
-    withDetails { details in
-      let stack = details.undos ?? started?.undos ?? UndoStack()
-      details.undos = stack
+    state.withLock { state in
+      let stack = state.undos ?? started?.undos ?? UndoStack()
+      state.undos = stack
+      hasUndos.store(true, ordering: .releasing)
       return stack
     }
   }
 
-  var undosIfAny: UndoStack? { detailIfAny { $0.undos } }
+  var undosIfAny: UndoStack? { hasUndos.load(ordering: .acquiring) ? undos : nil }
 
   /// The failed undos of this run and of its nested runs that have not been reported yet.
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }

@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// A branch that has a value, with its type erased.
+struct FinishedBranch: Sendable {
+  let output: any AnyBox
+  let undos: [UndoStack.Entry]
+
+  /// The output of the branch's chain, whose type the caller knows.
+  func output<Output: Sendable>(as type: Output.Type) -> Output {
+    // Safety: a branch boxes the output of its own chain and is read with that chain's output type; debug builds
+    // check it.
+    unsafeDowncast(output, to: Box<Output>.self).value
+  }
+}
+
+/// One of the chains that form a step.
+enum BranchState<Branch> {
+  case waiting
+  case running(Branch)
+  /// Its steps have ended; it has a result after its undos and handlers.
+  case ended(Result<FinishedBranch, any Error>?)
+
+  var hasEnded: Bool { if case .ended = self { true } else { false } }
+  var result: Result<FinishedBranch, any Error>? { if case .ended(let result) = self { result } else { nil } }
+  var value: FinishedBranch? { try? result?.get() }
+}
+
 /// Decides which of the chains that form one step decides that step.
 struct ForkMachine<Branch> {
-  private enum State {
-    case waiting
-    case running(Branch)
-    case ended
-
-    var hasEnded: Bool { if case .ended = self { true } else { false } }
-  }
-
   /// Whether the first value ends the step, and otherwise the last error; the first error or the last value if not.
   private let isRace: Bool
-  private var branches: [State]
+  private(set) var branches: [BranchState<Branch>]
   /// The index of the branch that decided the step.
   private(set) var decider: Int?
 
@@ -31,11 +48,13 @@ struct ForkMachine<Branch> {
 
   mutating func begin(_ branch: Branch, at index: Int) { branches[index] = .running(branch) }
 
-  /// The steps of a branch have ended; returns whether it decides the step.
-  mutating func end(at index: Int, hasValue: Bool) -> Bool {
-    guard !branches[index].hasEnded else { return false }
-    branches[index] = .ended
-    guard decider == nil, hasValue == isRace || branches.allSatisfy(\.hasEnded) else { return false }
+  mutating func takeBranches() -> [BranchState<Branch>] { exchange(&branches, with: []) }
+
+  /// The steps of a branch have ended, or the branch as well; returns whether it decides the step.
+  mutating func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) -> Bool {
+    let hadEnded = branches[index].hasEnded
+    branches[index] = .ended(result)
+    guard !hadEnded, decider == nil, hasValue == isRace || branches.allSatisfy(\.hasEnded) else { return false }
     decider = index
     return true
   }
@@ -73,6 +92,11 @@ final class Fork: Sendable {
     await journal.replayed(in: place)
   }
 
+  var hasDeciderEnded: Bool { decider.map { index in machine.withLock { $0.branches[index].result != nil } } ?? false }
+
+  /// Removes the branches, which have all ended: what they returned is not retained until the run ends.
+  func takeBranches() -> [BranchState<Execution>] { machine.withLock { $0.takeBranches() } }
+
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
 
   /// Whether another branch has decided the step, so that this one begins no further step.
@@ -80,9 +104,18 @@ final class Fork: Sendable {
 
   func begin(_ branch: Execution, at index: Int) { machine.withLock { $0.begin(branch, at: index) } }
 
-  /// The steps of a branch have ended; does nothing when they have before.
+  /// A branch has ended; one that was refused has not run.
+  func end(at index: Int, with result: Result<FinishedBranch, any Error>) {
+    let hasValue = if case .success = result { true } else { false }
+    if machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) { decide(index) }
+  }
+
+  /// The steps of a branch have ended.
   func end(at index: Int, hasValue: Bool) {
-    guard machine.withLock({ $0.end(at: index, hasValue: hasValue) }) else { return }
+    if machine.withLock({ $0.end(at: index, hasValue: hasValue) }) { decide(index) }
+  }
+
+  private func decide(_ index: Int) {
     // Before the others notice: what they store afterwards follows from it.
     if let journal, let place { journal.store(decision: index, at: place) }
     decision.settle(index)

@@ -53,7 +53,7 @@ struct AllocationForm: Sendable {
       AllocationForm("retry, first attempt succeeds", limit: 4, aim: 2) { times in
         for _ in 0..<times { _ = try await retried.run(0) }
       },
-      AllocationForm("zip of two chains", limit: 24, aim: 14) { times in
+      AllocationForm("zip of two chains", limit: 21, aim: 14) { times in
         for _ in 0..<times { _ = try await zipped.run(0) }
       },
     ]

@@ -94,7 +94,7 @@ enum Command: Sendable {
 private func repeatForms(named name: String, steps: Int) async throws -> Bool {
   let forms =
     (Forms(.async, steps: steps).all + ProgressionForms(stages: steps).all + ProgressionForms(maxConcurrent: 4).all
-    + JobForms().all + StepForms().all)
+    + JobForms().all + StepForms().all + AllocationForm.all.map(\.form))
     .filter { $0.name == name }
   for form in forms {
     let start = ContinuousClock.now
