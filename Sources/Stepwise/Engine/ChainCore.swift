@@ -246,7 +246,7 @@ extension ChainCore {
     defer { end() }
     let execution = makeExecution(as: child)
     try Self.check(await perform(execution, &slot), in: child.outer)
-    return execution.undosIfAny?.takeAll().reversed() ?? []
+    return execution.undosIfAny?.takeAll() ?? []
   }
 
   @inline(never)
@@ -254,7 +254,7 @@ extension ChainCore {
     let run = try await runApart(exchange(&slot, with: ValueSlot()), as: child)
     if let outcome = run.completed { try Self.check(outcome, in: child.outer) }
     slot = run.takeValue()
-    return run.undos.takeAll().reversed()
+    return run.undos.takeAll()
   }
 
   private static func check(_ outcome: Outcome<Void>, in outer: Execution) throws {

@@ -260,15 +260,16 @@ package final class Execution: Sendable {
 
 // MARK: - Cancellation
 
-// What happens on a cancellation during a retried step of a nested chain, in order. What earlier attempts completed was
-// undone when they failed.
+// What happens on a cancellation during a retried step of a nested chain, in order. What failed attempts completed was
+// undone before the next attempt.
 //
-// 1. `StartedRun.cancel`, a token, `cancelRuns` or a branch that has decided stores the request, once, and counts it in
-//    `CancellationCount`. The task of the outer run is cancelled: the step is interrupted, or the wait between two
-//    attempts ends (`wait` below).
-// 2. The step throws. `retry` makes no further attempt, because `isCancellationRequested` of the nested run also checks
-//    the runs that contain it. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead,
-//    the next step does not begin; after the last step, the chain ends with the value.
+// 1. `StartedRun.cancel`, a token or `cancelRuns` stores the request, once, and counts it in `CancellationCount`; so
+//    does a branch with its decision. A cancelled task interrupts the step; a plain run that only `cancelRuns` reaches
+//    has none, and its step goes on. The wait between two attempts ends in any case (`wait` below).
+// 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt, because
+//    `isInterrupted` of the nested run also checks the runs that contain it; what the last attempt completed is undone
+//    with the rest. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead, the next
+//    step does not begin; after the last step, the chain ends with the value.
 // 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`close`), undoes
 //    its completed steps, newest first, calls `onError` with undos that failed, and then its `finally` handlers. All of
 //    that is shielded.
@@ -330,7 +331,7 @@ extension Execution {
   }
 
   private var requestToItself: Cancellation? {
-    started?.request ?? generation.request ?? chain?.token.request ?? surroundings?.request
+    started?.request ?? generation.request ?? chain?.token.request ?? around?.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
@@ -342,7 +343,7 @@ extension Execution {
     }
     if isChainCancelled { return "the chain's token" }
     if generation.isCancelled { return "cancelRuns" }
-    if surroundings?.request != nil { return "a token around it" }
+    if around?.request != nil { return "a token around it" }
     if sequence(first: self, next: \.outer).dropFirst().contains(where: { $0.requestToItself != nil }) {
       return "the outer run"
     }
@@ -359,7 +360,7 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      tokens += [execution.generation] + (execution.surroundings?.tokens ?? [])
+      tokens += [execution.generation] + (execution.around?.tokens ?? [])
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
@@ -379,7 +380,7 @@ extension Execution {
   private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.generation.isCancelled || execution.isChainCancelled || execution.surroundings?.request != nil
+      return execution.generation.isCancelled || execution.isChainCancelled || execution.around?.request != nil
     }
   }
 }

@@ -119,7 +119,8 @@ final class Fork: Sendable {
     // Before the others notice: what they store afterwards follows from it.
     if let journal, let place { journal.store(decision: index, at: place) }
     decision.settle(index)
-    CancellationCount.increment()
+    // A chain alone cancels no other one.
+    if nesting != .chain { CancellationCount.increment() }
   }
 }
 
@@ -175,7 +176,7 @@ final class StepPart: Sendable {
 
   /// Passes the undos of what has completed here on to what is around it.
   func end() async {
-    await execution.adopt(undos.takeAll(closing: true).reversed(), in: outer)
+    await execution.adopt(undos.takeAll(closing: true), in: outer)
   }
 }
 

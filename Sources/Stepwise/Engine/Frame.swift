@@ -303,10 +303,10 @@ extension Frame {
     if case .failure(let error) = result {
       if isExpired { recording?.abandon(execution.firstStep..<index, error: error) }
       execution.setFork(nil)
-      await adopt(undos.takeAll(closing: true).reversed(), isMarked: true)
+      await adopt(undos.takeAll(closing: true), isMarked: true)
       throw error
     }
-    await adopt(undos.takeAll(closing: true).reversed())
+    await adopt(undos.takeAll(closing: true))
     slot = steps.takeValue()
   }
 }
@@ -334,18 +334,18 @@ extension Frame {
 
   /// Stores how to undo the step that has just completed.
   @inline(never)
-  mutating func keepUndo(at position: Int) async {
+  func keepUndo(at position: Int) async {
     guard let undo = chain.operations[position].undo else { return }
     await adopt([UndoStack.Entry(step: step, entry: entry, number: UndoStack.Entry.nextNumber, undo: undo(slot))])
   }
 
   /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of an abandoned part immediately.
-  mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
+  func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
     guard !entries.isEmpty, !undos.push(entries, isMarked: isMarked) else { return }
     await execution.undoLate(UndoStack.Entry.newestFirst(entries))
   }
 
-  mutating func undoAll() async {
+  func undoAll() async {
     guard let entries = undosIfAny?.takeAll() else { return }
     await execution.undoShielded(entries, recording: recording)
   }
