@@ -32,13 +32,14 @@ struct AllocationForm: Sendable {
       AllocationForm(Forms.task, of: forms),
       AllocationForm(Forms.run, of: forms, limit: 2, aim: 1),
       AllocationForm(Forms.tokenTaken, of: forms, limit: 7, aim: 5),
-      AllocationForm(Forms.tokenAround, of: forms, limit: 7, aim: 5),
+      AllocationForm(Forms.tokenAround, of: forms, limit: 8, aim: 5),
       AllocationForm(Forms.start, of: forms, limit: 9, aim: 8),
     ]
   }
 
   private static var ofModifiers: [AllocationForm] {
     let chain = Bodies.async.chain(3)
+    let closures = Bodies.async.closures(3)
     let serial = chain.overlap(.serial)
     let limited = chain.timeout(.seconds(5))
     let retried = chain.retry(RetryPolicy(maxAttempts: 3, backoff: .none))
@@ -47,8 +48,11 @@ struct AllocationForm: Sendable {
       AllocationForm("overlap(.serial), run", limit: 6, aim: 6) { times in
         for _ in 0..<times { _ = try await serial.run(0) }
       },
-      AllocationForm("timeout(.seconds(5)), run", limit: 15, aim: 9) { times in
+      AllocationForm("timeout(.seconds(5)), run", limit: 20, aim: 9) { times in
         for _ in 0..<times { _ = try await limited.run(0) }
+      },
+      AllocationForm("a time limit by hand") { times in
+        for _ in 0..<times { _ = try await HandLimitedRun().run(closures, 0, limit: .seconds(5)) }
       },
       AllocationForm("retry, first attempt succeeds", limit: 4, aim: 2) { times in
         for _ in 0..<times { _ = try await retried.run(0) }
@@ -67,12 +71,19 @@ struct AllocationForm: Sendable {
     return [
       AllocationForm(StepForms.plain, of: steps, limit: 0, aim: 0),
       AllocationForm(StepForms.undone, of: steps, limit: 4, aim: 3),
-      AllocationForm(JobForms.job, of: jobs, as: "job with two handlers, launch().value", limit: 20, aim: 14),
+      AllocationForm(JobForms.job, of: jobs, as: "job with two handlers, launch().value", limit: 15, aim: 14),
       AllocationForm("withResolver, resolved at once", limit: 3, aim: 2) { times in
         for number in 0..<times { _ = try await withResolver { $0.resolve(number) } as Int }
       },
-      AllocationForm("10 steps, built and run", limit: 26, aim: 22) { times in
+      AllocationForm("10 steps, built and run", limit: 27, aim: 22) { times in
         for _ in 0..<times { _ = try await Bodies.async.chain(10).run(0) }
+      },
+      AllocationForm("10 steps by hand, built and run") { times in
+        for _ in 0..<times {
+          var path = HandPath { try await incremented($0) }
+          for _ in 1..<10 { path = path.then { try await incremented($0) } }
+          _ = try await path.run(0)
+        }
       },
       AllocationForm("10 stages, run", limit: 0, aim: 0) { times in
         for _ in 0..<times { _ = try await first.run() }

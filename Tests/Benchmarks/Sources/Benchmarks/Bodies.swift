@@ -77,7 +77,7 @@ private func syncChain(_ count: Int) -> Chain<Int, Int> {
 }
 
 @inline(never)
-private func incremented(_ value: Int) async throws -> Int { value &+ 1 }
+func incremented(_ value: Int) async throws -> Int { value &+ 1 }
 
 @inline(never)
 private func increment(_ value: Int) -> Int { value &+ 1 }
