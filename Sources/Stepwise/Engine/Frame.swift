@@ -2,6 +2,9 @@
 // Copyright (c) 2026 Stepwise contributors
 
 /// One pass through the steps of a chain: the current value, and what to undo.
+///
+/// Its asynchronous methods are mutating: the compiler passes a frame that is only borrowed as a copy, which would double
+/// the memory of every run.
 @usableFromInline
 package struct Frame: ~Copyable {
   @usableFromInline var slot: ValueSlot
@@ -334,18 +337,18 @@ extension Frame {
 
   /// Stores how to undo the step that has just completed.
   @inline(never)
-  func keepUndo(at position: Int) async {
+  mutating func keepUndo(at position: Int) async {
     guard let undo = chain.operations[position].undo else { return }
     await adopt([UndoStack.Entry(step: step, entry: entry, number: UndoStack.Entry.nextNumber, undo: undo(slot))])
   }
 
   /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of an abandoned part immediately.
-  func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
+  mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
     guard !entries.isEmpty, !undos.push(entries, isMarked: isMarked) else { return }
     await execution.undoLate(UndoStack.Entry.newestFirst(entries))
   }
 
-  func undoAll() async {
+  mutating func undoAll() async {
     guard let entries = undosIfAny?.takeAll() else { return }
     await execution.undoShielded(entries, recording: recording)
   }
@@ -430,7 +433,7 @@ extension Frame {
     return outcome
   }
 
-  private func runHandlers(
+  private mutating func runHandlers(
     _ state: ChainState,
     undoing entries: [UndoStack.Entry],
     isFinal: Bool
