@@ -342,6 +342,8 @@ extension ChainCore {
     if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
       return finish(run, earlier, frame.slot, execution, key, listeners, recorder)
     }
+    // Cancelled at its gate, it still replays what it did before, for the sake of its undos.
+    if execution.outer?.journal != nil { frame.failure = nil }
     let outcome = await frame.execute()
     finish(run, outcome, frame.slot, execution, key, listeners, recorder)
   }

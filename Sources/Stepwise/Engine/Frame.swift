@@ -242,7 +242,7 @@ extension Frame {
   mutating func perform(within limit: TimeLimit) async throws {
     let steps = CoveredSteps(coveredBy: &self, undos: ownUndos)
     do {
-      try await limited(to: limit) {
+      try await limited(to: limit, replaying: execution.journal != nil) {
         steps.currentStep
       } operation: {
         try await steps.run()

@@ -65,10 +65,11 @@ package struct TimeLimit: Sendable {
 /// that every error that the operation throws afterwards counts as this timeout, and no inner timeout is mistaken for
 /// it.
 ///
-/// An operation whose task is cancelled before it begins does not begin.
+/// An operation whose task is cancelled before it begins does not begin, unless it is to replay what it did before.
 @concurrent
 func limited<Value: Sendable>(
   to limit: TimeLimit,
+  replaying isReplaying: Bool = false,
   step: @escaping @Sendable () -> String,
   operation: @concurrent @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -77,7 +78,10 @@ func limited<Value: Sendable>(
   return try await withTaskCancellationHandler {
     let work = spawn { () async throws -> (result: Result<Value, any Error>, isInTime: Bool) in
       // The waiting task may have been cancelled, although this one is not yet.
-      if race.isCancelled { return (.failure(CancellationError()), race.decide()) }
+      if race.isCancelled {
+        guard isReplaying else { return (.failure(CancellationError()), race.decide()) }
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
       return (await .of(operation), race.decide())
     }
     let timer = spawn { () async throws -> String in
