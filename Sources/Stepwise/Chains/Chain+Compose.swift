@@ -93,7 +93,7 @@ struct Branches<Input: Sendable>: Sendable {
         let (core, output) = (chains.cores[index], outputs[index])
         group.addTask { [child] in
           let result = await Result.of { try await Self.run(core, on: input, as: child, returning: output) }
-          fork.end(at: index, with: result)
+          fork.end(at: index, hasValue: result.error == nil, with: result)
         }
         child = child.next(after: core)
       }
@@ -101,7 +101,7 @@ struct Branches<Input: Sendable>: Sendable {
       if !outputs.isEmpty { await fork.decided() }
       if !fork.isReplayed { group.cancelAll() }
       while await group.nextResult() != nil {
-        if fork.hasDeciderEnded { group.cancelAll() }
+        if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }
       }
     }
     return fork.takeBranches()

@@ -28,7 +28,7 @@ enum BranchState<Branch> {
 
 /// Decides which of the chains that form one step decides that step.
 struct ForkMachine<Branch> {
-  /// Whether the first value ends the step, and otherwise the last error; the first error or the last value if not.
+  /// In a race, the first value or the last error decides; otherwise the first error or the last value.
   private let isRace: Bool
   private(set) var branches: [BranchState<Branch>]
   /// The index of the branch that decided the step.
@@ -104,18 +104,9 @@ final class Fork: Sendable {
 
   func begin(_ branch: Execution, at index: Int) { machine.withLock { $0.begin(branch, at: index) } }
 
-  /// A branch has ended; one that was refused has not run.
-  func end(at index: Int, with result: Result<FinishedBranch, any Error>) {
-    let hasValue = if case .success = result { true } else { false }
-    if machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) { decide(index) }
-  }
-
-  /// The steps of a branch have ended.
-  func end(at index: Int, hasValue: Bool) {
-    if machine.withLock({ $0.end(at: index, hasValue: hasValue) }) { decide(index) }
-  }
-
-  private func decide(_ index: Int) {
+  /// The steps of a branch have ended, or the branch as well; one that was refused has no steps.
+  func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) {
+    guard machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) else { return }
     // Before the others notice: what they store afterwards follows from it.
     if let journal, let place { journal.store(decision: index, at: place) }
     decision.settle(index)
