@@ -54,7 +54,8 @@ extension Step {
   /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name, undo: undo) { input, step in
-      try await limited(to: TimeLimit(duration: duration, clock: clock)) {
+      let limit = TimeLimit(duration: duration, clock: clock)
+      return try await limited(to: limit, replaying: Scope.currentJournal != nil) {
         step.description
       } operation: {
         try await body(input, step)

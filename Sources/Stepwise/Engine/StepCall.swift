@@ -226,7 +226,8 @@ extension StepCall {
   ) async throws -> Value {
     guard let duration = options.limit else { return try await body() }
     return try await lending(body) { loan in
-      try await Stepwise.limited(to: TimeLimit(duration: duration, clock: options.clock)) {
+      let limit = TimeLimit(duration: duration, clock: options.clock)
+      return try await Stepwise.limited(to: limit, replaying: execution?.journal != nil) {
         name
       } operation: {
         try await loan.run()

@@ -58,6 +58,41 @@ struct DurableGateTests {
     }
   }
 
+  /// The code of a step under a time limit is entered for the sake of the steps inside it.
+  @Test(arguments: [false, true])
+  func `A step inside a limited step that a cancelled run has not entered is undone`(isPlanned: Bool) async throws {
+    for round in 0..<20 {
+      let (id, ready) = ("step \(round)", Once<Void>())
+      let work: @Sendable (Int) async throws -> Int = { [ledger] input in
+        try await step("book") { ledger.add("book") } undo: { ledger.add("undo book") }
+        try await step("wait") {
+          ready.settle(())
+          try await Task.sleep(for: .seconds(3_600))
+        }
+        return input
+      }
+      let chain =
+        if isPlanned {
+          Chain(Step("outer") { input in try await work(input) }.timeout(.seconds(7_200)))
+        } else {
+          Chain("all") { (input: Int) in try await step("outer", timeout: .seconds(7_200)) { try await work(input) } }
+        }
+      let run = chain.start(1, id: id, in: store)
+      await ready.valueIgnoringCancellation()
+      chain.cancelRuns()
+      _ = await run.outcome
+      let before = ledger.lines
+      let cancelled = chain.start(1, id: id, in: store)
+      cancelled.cancel(reason: "customer")
+      guard case .cancelled = try await expectNoDelay({ await cancelled.outcome }) else {
+        Issue.record("it was not cancelled")
+        return
+      }
+      #expect(ledger.lines.dropFirst(before.count) == ["undo book"])
+      #expect(try await chain.unfinished(in: store).isEmpty)
+    }
+  }
+
   @Test(arguments: ["race", "zip"])
   func `A branch that waits for its gate while another decides is no different code`(combine: String) async throws {
     let (isSecond, waits, occupied) = (Once<Void>(), Once<Void>(), Once<Void>())
