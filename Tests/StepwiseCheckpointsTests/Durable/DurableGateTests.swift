@@ -64,7 +64,11 @@ struct DurableGateTests {
     for round in 0..<20 {
       let (id, ready) = ("step \(round)", Once<Void>())
       let work: @Sendable (Int) async throws -> Int = { [ledger] input in
-        try await step("book") { ledger.add("book") } undo: { ledger.add("undo book") }
+        try await step("book") {
+          ledger.add("book")
+        } undo: {
+          ledger.add("undo book")
+        }
         try await step("wait") {
           ready.settle(())
           try await Task.sleep(for: .seconds(3_600))
