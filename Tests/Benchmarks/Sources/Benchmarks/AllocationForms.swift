@@ -32,7 +32,7 @@ struct AllocationForm: Sendable {
       AllocationForm(Forms.task, of: forms),
       AllocationForm(Forms.run, of: forms, limit: 2, aim: 1),
       AllocationForm(Forms.tokenTaken, of: forms, limit: 7, aim: 5),
-      AllocationForm(Forms.tokenAround, of: forms, limit: 8, aim: 5),
+      AllocationForm(Forms.tokenAround, of: forms, limit: 7, aim: 5),
       AllocationForm(Forms.start, of: forms, limit: 9, aim: 8),
     ]
   }
@@ -48,7 +48,7 @@ struct AllocationForm: Sendable {
       AllocationForm("overlap(.serial), run", limit: 6, aim: 6) { times in
         for _ in 0..<times { _ = try await serial.run(0) }
       },
-      AllocationForm("timeout(.seconds(5)), run", limit: 20, aim: 9) { times in
+      AllocationForm("timeout(.seconds(5)), run", limit: 15, aim: 9) { times in
         for _ in 0..<times { _ = try await limited.run(0) }
       },
       AllocationForm("a time limit by hand") { times in
@@ -75,7 +75,7 @@ struct AllocationForm: Sendable {
       AllocationForm("withResolver, resolved at once", limit: 3, aim: 2) { times in
         for number in 0..<times { _ = try await withResolver { $0.resolve(number) } as Int }
       },
-      AllocationForm("10 steps, built and run", limit: 27, aim: 22) { times in
+      AllocationForm("10 steps, built and run", limit: 24, aim: 22) { times in
         for _ in 0..<times { _ = try await Bodies.async.chain(10).run(0) }
       },
       AllocationForm("10 steps by hand, built and run") { times in
