@@ -122,6 +122,54 @@ extension Races {
       }
     }
 
+    @Test func `Handlers and subscribers see the updates of two threads in the same order`() async {
+      await race(
+        rounds: rounds / 10,
+        in: { Studio() },
+        { $0.context.update(1) },
+        { $0.context.update(2) },
+        { $0.over.settle(()) },
+        referee: \.complaint
+      )
+    }
+
+    private final class Studio: Sendable {
+      let context: JobContext<Int>
+      private let run: JobRun<Int, Void>
+      private let subscriber: Task<[Int], Never>
+      private let called = Recorder<Int>()
+      let over = Once<Void>()
+
+      init() {
+        let (called, over, begun, subscribed) = (called, over, Once<JobContext<Int>>(), Once<Void>())
+        let run = Job("job") { (job: JobContext<Int>) in
+          begun.settle(job)
+          await over.valueIgnoringCancellation()
+        }.onUpdate { called.record($0) }.launch(on: JobQueue(maxConcurrent: 1))
+        self.run = run
+        subscriber = Task {
+          var (updates, iterator) = ([Int](), run.updates.makeAsyncIterator())
+          subscribed.settle(())
+          while let update = await iterator.next(isolation: nil) { updates.append(update) }
+          return updates
+        }
+        context = wait {
+          await subscribed.valueIgnoringCancellation()
+          return await begun.valueIgnoringCancellation()
+        }
+      }
+
+      var complaint: String? {
+        let (run, subscriber) = (run, subscriber)
+        let received = wait {
+          _ = await run.outcome
+          return await subscriber.value
+        }
+        let called = called.elements
+        return received == called || received == called.suffix(1) ? nil : "\(received) instead of \(called)"
+      }
+    }
+
     private final class Hall: Sendable {
       let queue = JobQueue(maxConcurrent: 2)
       let runs = Recorder<Run<Int>>()

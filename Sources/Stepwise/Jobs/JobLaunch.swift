@@ -97,10 +97,15 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
       return (isFirst, state.updates, exchange(&state.newest, with: update))
     }
     if isFirst { callPending() }
-    _ = updates?.update { content -> (any AnyBox)? in
-      content.publish(true)
-      return exchange(&content.state, with: update)
-    }
+    _ = updates?.update { publishNewest(in: &$0) }
+  }
+
+  /// Notifies the subscribers of the newest update, unless a later call was faster, and returns the one before.
+  private func publishNewest(in content: inout Updates.Content) -> (any AnyBox)? {
+    let newest = state.withLock { $0.newest }
+    guard content.state !== newest else { return nil }
+    content.publish(true)
+    return exchange(&content.state, with: newest)
   }
 
   // MARK: - Handlers
@@ -135,7 +140,10 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
       state.isOver = true
       return (state.updates, exchange(&state.handlers, with: JobHandlers()), exchange(&state.limits, with: []))
     }
-    updates?.update { $0.finish() }
+    _ = updates?.update { content in
+      defer { content.finish() }
+      return publishNewest(in: &content)
+    }
   }
 
   /// Makes the pending calls, and yields the main actor now and then when there are many.
