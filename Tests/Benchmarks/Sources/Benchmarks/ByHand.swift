@@ -3,13 +3,25 @@
 
 import Synchronization
 
-// What `run`, `start().value` and a run under a token do, written for these steps alone: what is left of their cost when a library
-// has no types to erase, no modifiers and no readers.
+// What `run`, `start().value` and a run under a token do, written for these steps alone: what is left of their cost when
+// a library has no types to erase, no modifiers and no readers.
 
-/// What the code knows of its run, as the task-local value of a run.
-private enum Around {
-  @TaskLocal static var run: HandRun?
-  @TaskLocal static var token: HandToken?
+/// What the code knows of its run and of its step there, as a task-local value.
+private struct Around: Sendable {
+  @TaskLocal static var current: Around?
+  var run: HandRun?
+  var step = -1
+  var token: HandToken?
+}
+
+/// Starts a task that inherits the caller's name and executor preference as well.
+private func startTask<Value: Sendable>(
+  @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
+) -> Task<Value, any Error> {
+  guard let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor?.asTaskExecutor() }) else {
+    return Task(name: Task.name, operation: body)
+  }
+  return Task(name: Task.name, executorPreference: executor) { try await body() }
 }
 
 /// The runs in flight of one chain, which `cancelRuns` reaches.
@@ -30,7 +42,7 @@ final class HandRuns: Sendable {
 /// A run with a handle: it can be cancelled for a reason at any time, awaited by a task that may be cancelled, and read.
 final class HandRun: Sendable {
   private struct State {
-    var task: Task<Void, Never>?
+    var task: Task<Void, any Error>?
     var reason: String??
     var result: Result<Int, any Error>?
     var waiter: UnsafeContinuation<Void, Never>?
@@ -43,8 +55,8 @@ final class HandRun: Sendable {
   static func start(_ closures: [AsyncClosure], _ input: Int, in runs: HandRuns) -> HandRun {
     let run = HandRun()
     let number = runs.add(run)
-    let task = Task {
-      let result = await Around.$run.withValue(run) { await run.perform(closures, input) }
+    let task = startTask {
+      let result = await Around.$current.withValue(Around(run: run)) { await run.perform(closures, input) }
       runs.remove(number)
       run.finish(result)
     }
@@ -66,9 +78,9 @@ final class HandRun: Sendable {
     var value = input
     var begun = ContinuousClock.now
     do {
-      for closure in closures {
+      for step in closures.indices {
         if Task.isCancelled || isCancelled.load(ordering: .acquiring) { throw CancellationError() }
-        value = try await closure(value)
+        value = try await Around.$current.withValue(Around(run: self, step: step)) { try await closures[step](value) }
         let ended = ContinuousClock.now
         times.withLock { times in
           times.append(begun)
@@ -109,7 +121,7 @@ final class HandRun: Sendable {
   }
 }
 
-/// A token that cancels tasks, of which each leaves it when it has ended.
+/// A token that cancels tasks, in the order in which they began; each leaves it when it has ended.
 final class HandToken: Sendable {
   private let state = Mutex<(isCancelled: Bool, next: Int, tasks: [Int: Task<Int, any Error>])>((false, 0, [:]))
   let isCancelled = Atomic(false)
@@ -118,15 +130,25 @@ final class HandToken: Sendable {
     isCancelled.store(true, ordering: .releasing)
     let tasks = state.withLock { state in
       state.isCancelled = true
-      return state.tasks.values.map { $0 }
+      return state.tasks.sorted { $0.key < $1.key }.map(\.value)
     }
     for task in tasks { task.cancel() }
   }
 
-  /// Runs a body in a task of its own, which the caller awaits and cancels: a token cannot cancel the caller's.
-  func run(_ body: @escaping @Sendable () async throws -> Int) async throws -> Int {
-    let task = Task {
-      try await Around.$token.withValue(self) { try await body() }
+  /// Runs a body in the caller's isolation, in a task of its own, which the caller awaits and cancels: a token cannot
+  /// cancel the caller's.
+  func run(
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: @concurrent @escaping () async throws -> Int
+  ) async throws -> Int {
+    var around = Around.current ?? Around()
+    around.token = self
+    let (scope, isLate) = (around, Task.isCancelled)
+    let task = startTask {
+      _ = isolation
+      // Before the body, which the cancellation below might not precede.
+      if isLate || self.isCancelled.load(ordering: .acquiring) { withUnsafeCurrentTask { $0?.cancel() } }
+      return try await Around.$current.withValue(scope, operation: body)
     }
     let (number, isCancelled) = state.withLock { state in
       state.next += 1
@@ -176,7 +198,7 @@ final class HandChain: Sendable {
   }
 
   nonisolated(nonsending) func run(_ input: Int) async throws -> Int {
-    let run = Plain(generation.withLock { $0 }, Around.token)
+    let run = Plain(generation.withLock { $0 }, Around.current?.token)
     var slot = HandSlot()
     slot.put(input)
     try await perform(run, &slot)
