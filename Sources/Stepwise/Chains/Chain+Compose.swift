@@ -18,14 +18,14 @@ extension Chain {
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
         let child = frame.fork(into: branches.chains, .zip)
-        let ended = await branches.run(on: input, as: child)
-        let failure = child.fork.decider.flatMap { ended[$0].result?.error }
-        await frame.adopt(ended.flatMap { $0.value?.undos ?? [] }, isMarked: failure != nil)
+        let results = await branches.run(on: input, as: child)
+        let failure = child.fork.decider.flatMap { results[$0].error }
+        await frame.adopt(results.flatMap { $0.value?.undos ?? [] }, isMarked: failure != nil)
         if let failure { throw failure }
         var position = 0
         func next<Next: Sendable>(_ type: Next.Type) throws -> Next {
           defer { position += 1 }
-          return try (ended[position].result ?? .failure(CancellationError())).get().output(as: type)
+          return try results[position].get().output(as: type)
         }
         let output: Output = try (repeat next((each Part).self))
         frame.slot.put(output)
@@ -43,16 +43,16 @@ extension Chain {
       Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
         let child = frame.fork(into: branches.chains, .race)
-        let ended = await branches.run(on: input, as: child)
-        guard let decider = child.fork.decider, let winner = ended[decider].value else {
-          let errors = ended.compactMap(\.result?.error)
+        let results = await branches.run(on: input, as: child)
+        guard let decider = child.fork.decider, let winner = results[decider].value else {
+          let errors = results.compactMap(\.error)
           // They were interrupted together with the run.
           if frame.execution.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
             throw CancellationError()
           }
           throw RaceError(errors: errors)
         }
-        let others = ended.compactMap(\.value).filter { $0.output !== winner.output }
+        let others = results.compactMap(\.value).filter { $0.output !== winner.output }
         let undos = UndoStack.Entry.newestFirst(others.flatMap(\.undos))
         await frame.execution.undoShielded(undos, recording: frame.recording)
         await frame.adopt(winner.undos)
@@ -84,7 +84,9 @@ struct Branches<Input: Sendable>: Sendable {
   }
 
   /// Runs all branches concurrently, and cancels the others when one has decided the step.
-  @concurrent func run(on input: Input, as first: Child) async -> [BranchState<Execution>] {
+  ///
+  /// That cancels the task of the one that decided as well, whose steps have ended: what follows them is shielded.
+  @concurrent func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>] {
     let fork = first.fork
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
     await withThrowingTaskGroup(of: Void.self) { group in
@@ -104,11 +106,13 @@ struct Branches<Input: Sendable>: Sendable {
         if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }
       }
     }
-    return fork.takeBranches()
+    return fork.takeResults()
   }
 }
 
 extension Result {
+  fileprivate var value: Success? { try? get() }
+
   fileprivate var error: Failure? {
     if case .failure(let error) = self { error } else { nil }
   }

@@ -296,7 +296,7 @@ extension ChainCore {
     let place = handle == nil ? Execution.Place.of(scope, as: child, stepCount: stepCount) : nil
     let execution = Execution(self, generation, started: run, handle: handle, around: around, in: place, checked: count)
     let task = spawn(priority: priority) { () async throws -> Void in
-      await self.perform(run, as: execution, key, listeners, handle)
+      await self.perform(run, as: execution, key, listeners)
     }
     run.attach(task)
     return task
@@ -335,17 +335,16 @@ extension ChainCore {
     _ run: StartedRun,
     as execution: Execution,
     _ key: CancellationToken.Key?,
-    _ listeners: [Listener],
-    _ recorder: RunRecorder?
+    _ listeners: [Listener]
   ) async {
     var frame = Frame(self, execution, slot: run.takeValue(), recording: execution.recording)
     if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
-      return finish(run, earlier, frame.slot, execution, key, listeners, recorder)
+      return finish(run, earlier, frame.slot, execution, key, listeners)
     }
     // Cancelled at its gate, it still replays what it did before, for the sake of its undos.
     if execution.outer?.journal != nil { frame.failure = nil }
     let outcome = await frame.execute()
-    finish(run, outcome, frame.slot, execution, key, listeners, recorder)
+    finish(run, outcome, frame.slot, execution, key, listeners)
   }
 
   /// Ends the registrations of a run, and then resumes the tasks that wait for it.
@@ -357,15 +356,14 @@ extension ChainCore {
     _ slot: consuming ValueSlot,
     _ execution: Execution,
     _ key: CancellationToken.Key?,
-    _ listeners: [Listener],
-    _ recorder: RunRecorder?
+    _ listeners: [Listener]
   ) {
     execution.generation.remove(key)
     for (token, listener) in listeners { token.remove(listener) }
     if run.entrance != nil { run.leaveGate() }
     run.complete(outcome, slot)
     end()
-    recorder?.end(outcome.map { run })
+    if execution.hasHandle { execution.recording?.recorder.end(outcome.map { run }) }
     // Last: what awaits the run resumes while nothing is left to do here.
     run.completion.settle(())
   }

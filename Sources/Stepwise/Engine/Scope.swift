@@ -101,9 +101,9 @@ package struct Scope: Sendable {
   }
 
   private static func surrounded(by change: (Surroundings) -> Surroundings) -> Scope {
-    let (scope, entry) = (current, current?.entry ?? -1)
+    let scope = current
     let around = change(scope?.surroundings ?? .none)
-    return Scope(execution: scope?.execution, entry: entry, around: around, details: scope?.details)
+    return Scope(execution: scope?.execution, entry: scope?.entry ?? -1, around: around, details: scope?.details)
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
@@ -130,18 +130,21 @@ extension Scope {
 
 /// The tokens and observers around some code.
 final class Surroundings: Sendable {
-  private typealias Tokens = [CancellationToken]
-
   /// The innermost token of `withCancellation(by:)`, and those around it; cancelling one cancels the code.
   // Most code has at most one, which needs no array.
   private let token: CancellationToken?
-  private let outerTokens: Tokens
+  private let outerTokens: [CancellationToken]
   /// The tokens that a shield keeps away; they still reach the runs that start behind it.
-  private let shieldedTokens: Tokens
+  private let shieldedTokens: [CancellationToken]
   /// The observers and traces; nil without any.
   let observation: ObservationScope?
 
-  private init(_ token: CancellationToken?, _ outer: Tokens, shielded: Tokens, _ observation: ObservationScope?) {
+  private init(
+    _ token: CancellationToken?,
+    _ outer: [CancellationToken],
+    shielded: [CancellationToken],
+    _ observation: ObservationScope?
+  ) {
     self.token = token
     outerTokens = outer
     shieldedTokens = shielded

@@ -212,16 +212,18 @@ class StartedRun: AnyBox, @unchecked Sendable {
 
   /// Returns a copy of the output of a run that has completed and whose output is not released, or throws its error.
   func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
+    var copy: Value?
+    // It does not return the value, whose type would be looked up for that.
     try state.withLock { state in
-      // Safety: Callers have waited for the completion.
-      guard let outcome = state.outcome else { preconditionFailure("A run's output was read before its completion.") }
-      try outcome.get()
+      try state.outcome?.get()
       switch state.value {
-      case .some(let output): return output.copy(as: Value.self)
-      // Safety: Only a handle reads the output, which is released with the last one.
-      case .none: preconditionFailure("The output of a run was read after it was released.")
+      case .some(let output): copy = output.copy(as: Value.self)
+      case .none: break
       }
     }
+    // Safety: Callers have waited for the completion, and retain the handle, with which the output is released.
+    guard let copy else { preconditionFailure("The output of a run was read before its end or after its release.") }
+    return copy
   }
 
   func outcome<Value: Sendable>() -> Outcome<Value> {

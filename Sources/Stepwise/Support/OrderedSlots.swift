@@ -85,8 +85,8 @@ package struct OrderedSlots<Element> {
     slots[index].next = free
     free = index
     count -= 1
-    if count == 0 {
-      slots.removeAll(keepingCapacity: slots.count <= 16)
+    if count == 0, slots.count > 16 {
+      slots = []
       free = Self.none
     }
     return element
