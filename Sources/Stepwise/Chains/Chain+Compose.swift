@@ -84,8 +84,6 @@ struct Branches<Input: Sendable>: Sendable {
   }
 
   /// Runs all branches concurrently, and cancels the others when one has decided the step.
-  ///
-  /// That cancels the task of the one that decided as well, whose steps have ended: what follows them is shielded.
   @concurrent func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>] {
     let fork = first.fork
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
@@ -101,6 +99,7 @@ struct Branches<Input: Sendable>: Sendable {
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if !outputs.isEmpty { await fork.decided() }
+      // The task of the one that decided as well: what follows its steps is shielded.
       if !fork.isReplayed { group.cancelAll() }
       while await group.nextResult() != nil {
         if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }

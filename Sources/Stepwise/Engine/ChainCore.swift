@@ -183,7 +183,7 @@ extension ChainCore {
   private func makeExecution(as child: Child? = nil) -> Execution {
     let count = CancellationCount.current
     guard let scope = Scope.current else { return Execution(self, currentGeneration, checked: count) }
-    let place = Execution.Place.of(scope, as: child, stepCount: stepCount)
+    let place = Execution.Place(in: scope, as: child, stepCount: stepCount)
     return Execution(self, currentGeneration, around: scope.surroundings, in: place, checked: count)
   }
 
@@ -293,7 +293,7 @@ extension ChainCore {
     let listeners: [Listener] = around?.tokens.map { ($0, $0.listen { run.cancel(reason: $0) }) } ?? []
     if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let place = handle == nil ? Execution.Place.of(scope, as: child, stepCount: stepCount) : nil
+    let place = handle == nil ? Execution.Place(in: scope, as: child, stepCount: stepCount) : nil
     let execution = Execution(self, generation, started: run, handle: handle, around: around, in: place, checked: count)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution, key, listeners)

@@ -49,11 +49,8 @@ package final class Execution: Sendable {
     let stepCount: Int
 
     /// Returns nil outside of runs.
-    static func of(_ scope: Scope?, as child: Child?, stepCount: Int) -> Place? {
-      child == nil && scope?.execution == nil ? nil : Place(in: scope, as: child, stepCount: stepCount)
-    }
-
-    private init(in scope: Scope?, as child: Child?, stepCount: Int) {
+    init?(in scope: Scope?, as child: Child?, stepCount: Int) {
+      guard child != nil || scope?.execution != nil else { return nil }
       self.child = child
       part = child == nil ? nil : scope?.steps
       enclosing = scope?.startedRun

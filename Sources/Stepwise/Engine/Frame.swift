@@ -489,9 +489,7 @@ final class CoveredSteps: Sendable {
 
   private func put(_ output: consuming ValueSlot) {
     var output: ValueSlot? = output
-    value.withLock { value in
-      if let output = output.take() { value = output }
-    }
+    value.withLock { $0 = output.take() ?? ValueSlot() }
   }
 
   /// Runs the steps, and records nothing of them once the run no longer awaits them.

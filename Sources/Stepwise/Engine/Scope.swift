@@ -96,9 +96,7 @@ package struct Scope: Sendable {
   }
 
   /// Returns the current scope with other observers.
-  static func observed(by observation: ObservationScope) -> Scope {
-    surrounded { $0.observed(by: observation) }
-  }
+  static func observed(by observation: ObservationScope) -> Scope { surrounded { $0.observed(by: observation) } }
 
   private static func surrounded(by change: (Surroundings) -> Surroundings) -> Scope {
     let scope = current
@@ -130,21 +128,18 @@ extension Scope {
 
 /// The tokens and observers around some code.
 final class Surroundings: Sendable {
+  private typealias Tokens = [CancellationToken]
+
   /// The innermost token of `withCancellation(by:)`, and those around it; cancelling one cancels the code.
   // Most code has at most one, which needs no array.
   private let token: CancellationToken?
-  private let outerTokens: [CancellationToken]
+  private let outerTokens: Tokens
   /// The tokens that a shield keeps away; they still reach the runs that start behind it.
-  private let shieldedTokens: [CancellationToken]
+  private let shieldedTokens: Tokens
   /// The observers and traces; nil without any.
   let observation: ObservationScope?
 
-  private init(
-    _ token: CancellationToken?,
-    _ outer: [CancellationToken],
-    shielded: [CancellationToken],
-    _ observation: ObservationScope?
-  ) {
+  private init(_ token: CancellationToken?, _ outer: Tokens, shielded: Tokens, _ observation: ObservationScope?) {
     self.token = token
     outerTokens = outer
     shieldedTokens = shielded

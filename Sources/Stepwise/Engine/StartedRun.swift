@@ -216,10 +216,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
     // It does not return the value, whose type would be looked up for that.
     try state.withLock { state in
       try state.outcome?.get()
-      switch state.value {
-      case .some(let output): copy = output.copy(as: Value.self)
-      case .none: break
-      }
+      copy = state.value?.copy(as: Value.self)
     }
     // Safety: Callers have waited for the completion, and retain the handle, with which the output is released.
     guard let copy else { preconditionFailure("The output of a run was read before its end or after its release.") }

@@ -72,10 +72,9 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   ) -> JobRun<Update, Output> {
     var settings = settings
     if let priority { settings.priority = priority }
-    let core = chain.core
     let launch = JobLaunch(on: queue, name: name, settings: settings)
     launch.put(ValueSlot(JobInput(launch: launch, value: input)))
-    let run = JobRun<Update, Output>(launch, core.start(launch, priority: settings.priority, cancelledBy: token))
+    let run = JobRun<Update, Output>(launch, chain.core.start(launch, priority: settings.priority, cancelledBy: token))
     launch.callPending()
     return run
   }

@@ -17,9 +17,9 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
   typealias Updates = Broadcast<(any AnyBox)?, Bool>
 
   private struct State {
-    var calls = JobCallsMachine<any AnyBox>()
+    var calls: JobCallsMachine<any AnyBox>
     /// Released on completion, like the limits: work that retains its context does not retain a screen.
-    var handlers = JobHandlers()
+    var handlers: JobHandlers
     /// The time limits of the work, innermost first.
     var limits: [TimeLimit] = []
     var newest: (any AnyBox)?
@@ -39,10 +39,10 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     self.name = name
     owner = settings.owner
     hasDeadline = settings.deadline != nil
-    var state = State(handlers: settings.handlers)
+    let hasStart = !settings.handlers.onStart.isEmpty
+    var state = State(calls: JobCallsMachine(hasStart: hasStart), handlers: settings.handlers)
     if let timeout = settings.timeout { state.limits.append(timeout) }
     if let deadline = settings.deadline { state.limits.append(deadline.started()) }
-    if !state.handlers.onStart.isEmpty { _ = state.calls.enqueue(.start) }
     self.state = Lock(state)
     let priority = Int((settings.priority ?? .medium).rawValue)
     super.init(entrance: Entrance(gate: queue.gate, mode: .queue, priority: priority), input: ValueSlot())
@@ -93,7 +93,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     // The update before is released outside the locks.
     let (isFirst, updates, _) = state.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
       guard !state.calls.isClosed else { return (false, nil, nil) }
-      let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.enqueue(.update(update))
+      let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.enqueue(update)
       return (isFirst, state.updates, exchange(&state.newest, with: update))
     }
     if isFirst { callPending() }
@@ -205,10 +205,13 @@ struct JobCallsMachine<Update> {
   private(set) var isClosed = false
   /// Whether the job is cancelled, or its owner is deallocated: no further call is made.
   private(set) var isSilent = false
-  private var caller = Caller.none
+  private var caller: Caller
   /// Made before all updates.
-  private var isStartPending = false
+  private var isStartPending: Bool
   private var updates = OrderedSlots<Update>()
+
+  /// Creates a machine for whose first call, if one is pending, a task has to be started on the main actor.
+  init(hasStart: Bool = false) { (isStartPending, caller) = hasStart ? (true, .scheduled) : (false, .none) }
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isBusy: Bool {
@@ -216,12 +219,9 @@ struct JobCallsMachine<Update> {
   }
 
   /// Returns whether a task has to be started on the main actor.
-  mutating func enqueue(_ call: Call) -> Bool {
+  mutating func enqueue(_ update: Update) -> Bool {
     guard !isClosed, !isSilent else { return false }
-    switch call {
-    case .start: isStartPending = true
-    case .update(let update): updates.append(update)
-    }
+    updates.append(update)
     guard case .none = caller else { return false }
     caller = .scheduled
     return true

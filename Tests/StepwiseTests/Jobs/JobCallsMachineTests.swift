@@ -11,21 +11,19 @@ struct JobCallsMachineTests {
   typealias Machine = JobCallsMachine<Int>
 
   @Test func `Calls are made in the order in which they are enqueued`() {
-    var machine = Machine()
-    #expect(machine.enqueue(.start) == true)
-    #expect(machine.enqueue(.update(1)) == false, "a task is on its way")
-    #expect(machine.enqueue(.update(2)) == false)
+    var machine = Machine(hasStart: true)
+    #expect(machine.enqueue(1) == false, "a task is on its way")
+    #expect(machine.enqueue(2) == false)
     #expect(machine.isBusy)
     let calls = (0..<4).map { _ in machine.next().brief }
     #expect(calls == ["start", "1", "2", "-"])
-    #expect(machine.enqueue(.update(3)) == true, "no task was left to make it")
+    #expect(machine.enqueue(3) == true, "no task was left to make it")
   }
 
   @Test func `After closing, nothing is added and pending calls are made`() {
-    var machine = Machine()
-    _ = machine.enqueue(.start)
+    var machine = Machine(hasStart: true)
     machine.close()
-    #expect(machine.enqueue(.update(1)) == false)
+    #expect(machine.enqueue(1) == false)
     let calls = (0..<2).map { _ in machine.next().brief }
     #expect(calls == ["start", "-"])
     #expect(!machine.isSilent)
@@ -34,7 +32,7 @@ struct JobCallsMachineTests {
   @Test
   func `A call stays in progress after silence()`() {
     var machine = Machine()
-    _ = machine.enqueue(.update(1))
+    _ = machine.enqueue(1)
     #expect(machine.next().brief == "1")
     machine.close()
     #expect(machine.isBusy)
@@ -45,15 +43,14 @@ struct JobCallsMachineTests {
   }
 
   @Test func `Silencing drops pending calls and is permanent`() {
-    var machine = Machine()
-    _ = machine.enqueue(.start)
-    _ = machine.enqueue(.update(1))
+    var machine = Machine(hasStart: true)
+    _ = machine.enqueue(1)
     let dropped = machine.silence()
     #expect(dropped == [1])
     #expect(machine.isSilent && !machine.isBusy)
     machine.close()
     #expect(machine.isSilent)
-    #expect(machine.enqueue(.update(2)) == false)
+    #expect(machine.enqueue(2) == false)
     let (call, rest) = (machine.next(), machine.silence())
     #expect(call.brief == "-" && rest.isEmpty)
   }
@@ -76,7 +73,7 @@ struct JobCallsMachineTests {
           machine.close()
           isOpen = false
         case 2..<20:
-          let isNew = machine.enqueue(.update(step))
+          let isNew = machine.enqueue(step)
           #expect(isNew == (isOpen && !isOnTheWay), "seed \(seed)")
           if isNew { isOnTheWay = true }
           if isOpen { pending.append("\(step)") }
