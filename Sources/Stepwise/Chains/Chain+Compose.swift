@@ -18,14 +18,14 @@ extension Chain {
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
         let child = frame.fork(into: branches.chains, .zip)
-        let results = await branches.run(on: input, as: child)
-        let failure = child.fork.decider.flatMap { results[$0].error }
-        await frame.adopt(results.flatMap { $0.value?.undos ?? [] }, isMarked: failure != nil)
+        let ended = await branches.run(on: input, as: child)
+        let failure = child.fork.decider.flatMap { ended[$0].result?.error }
+        await frame.adopt(ended.flatMap { $0.value?.undos ?? [] }, isMarked: failure != nil)
         if let failure { throw failure }
         var position = 0
         func next<Next: Sendable>(_ type: Next.Type) throws -> Next {
           defer { position += 1 }
-          return try results[position].get().output(as: type)
+          return try (ended[position].result ?? .failure(CancellationError())).get().output(as: type)
         }
         let output: Output = try (repeat next((each Part).self))
         frame.slot.put(output)
@@ -43,16 +43,16 @@ extension Chain {
       Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
         let child = frame.fork(into: branches.chains, .race)
-        let results = await branches.run(on: input, as: child)
-        guard let decider = child.fork.decider, let winner = results[decider].value else {
-          let errors = results.compactMap(\.error)
+        let ended = await branches.run(on: input, as: child)
+        guard let decider = child.fork.decider, let winner = ended[decider].value else {
+          let errors = ended.compactMap(\.result?.error)
           // They were interrupted together with the run.
           if frame.execution.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
             throw CancellationError()
           }
           throw RaceError(errors: errors)
         }
-        let others = results.compactMap(\.value).filter { $0.output !== winner.output }
+        let others = ended.compactMap(\.value).filter { $0.output !== winner.output }
         let undos = UndoStack.Entry.newestFirst(others.flatMap(\.undos))
         await frame.execution.undoShielded(undos, recording: frame.recording)
         await frame.adopt(winner.undos)
@@ -84,7 +84,7 @@ struct Branches<Input: Sendable>: Sendable {
   }
 
   /// Runs all branches concurrently, and cancels the others when one has decided the step.
-  @concurrent func run(on input: Input, as first: Child) async -> [Result<FinishedBranch, any Error>] {
+  @concurrent func run(on input: Input, as first: Child) async -> [BranchState<Execution>] {
     let fork = first.fork
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
     await withThrowingTaskGroup(of: Void.self) { group in
@@ -105,13 +105,11 @@ struct Branches<Input: Sendable>: Sendable {
         if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }
       }
     }
-    return fork.takeResults()
+    return fork.takeBranches()
   }
 }
 
 extension Result {
-  fileprivate var value: Success? { try? get() }
-
   fileprivate var error: Failure? {
     if case .failure(let error) = self { error } else { nil }
   }

@@ -23,6 +23,7 @@ enum BranchState<Branch> {
 
   var hasEnded: Bool { if case .ended = self { true } else { false } }
   var result: Result<FinishedBranch, any Error>? { if case .ended(let result) = self { result } else { nil } }
+  var value: FinishedBranch? { try? result?.get() }
 }
 
 /// Decides which of the chains that form one step decides that step.
@@ -47,9 +48,7 @@ struct ForkMachine<Branch> {
 
   mutating func begin(_ branch: Branch, at index: Int) { branches[index] = .running(branch) }
 
-  mutating func takeResults() -> [Result<FinishedBranch, any Error>] {
-    exchange(&branches, with: []).compactMap(\.result)
-  }
+  mutating func takeBranches() -> [BranchState<Branch>] { exchange(&branches, with: []) }
 
   /// The steps of a branch have ended, or the branch as well; returns whether it decides the step.
   mutating func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) -> Bool {
@@ -95,8 +94,8 @@ final class Fork: Sendable {
 
   var hasDeciderEnded: Bool { decider.map { index in machine.withLock { $0.branches[index].result != nil } } ?? false }
 
-  /// Removes the results of the branches, which have all ended, so that they are not retained until the run ends.
-  func takeResults() -> [Result<FinishedBranch, any Error>] { machine.withLock { $0.takeResults() } }
+  /// Removes the branches, which have all ended: what they returned is not retained until the run ends.
+  func takeBranches() -> [BranchState<Execution>] { machine.withLock { $0.takeBranches() } }
 
   var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
 
