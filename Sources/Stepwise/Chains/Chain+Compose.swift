@@ -99,7 +99,7 @@ struct Branches<Input: Sendable>: Sendable {
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if !outputs.isEmpty { await fork.decided() }
-      // The task of the one that decided as well: what follows its steps is shielded.
+      // The task of the one that decided as well: its handlers and undos are shielded.
       if !fork.isReplayed { group.cancelAll() }
       while await group.nextResult() != nil {
         if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }

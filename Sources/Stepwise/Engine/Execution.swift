@@ -48,7 +48,7 @@ package final class Execution: Sendable {
     let step: RecordedStep?
     let stepCount: Int
 
-    /// Returns nil outside of runs.
+    /// Creates nothing outside of runs.
     init?(in scope: Scope?, as child: Child?, stepCount: Int) {
       guard child != nil || scope?.execution != nil else { return nil }
       self.child = child

@@ -100,7 +100,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     _ = updates?.update { publishNewest(in: &$0) }
   }
 
-  /// Notifies the subscribers of the newest update, unless a later call was faster, and returns the one before.
+  /// Notifies the subscribers of the newest update, unless they know it already, and returns the one before.
   private func publishNewest(in content: inout Updates.Content) -> (any AnyBox)? {
     let newest = state.withLock { $0.newest }
     guard content.state !== newest else { return nil }

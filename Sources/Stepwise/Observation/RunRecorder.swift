@@ -108,7 +108,7 @@ final class RunRecorder: Sendable {
   func step(_ index: Int) -> ChainStep { ChainStep(index: index, name: chain.names[index - steps.lowerBound]) }
 
   /// The time since an origin that all runs on the same clock share.
-  // An instant, whose size the compiler does not know here, would be allocated in the memory of the task.
+  // An instant, whose size the compiler does not know here, would be allocated in the memory of the task if inlined.
   @inline(never)
   static func now(_ watch: RunWatch?) -> Duration { watch?.scope.clock?() ?? origin.duration(to: .now) }
 

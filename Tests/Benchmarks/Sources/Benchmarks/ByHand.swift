@@ -18,6 +18,7 @@ private struct Around: Sendable {
 private func startTask<Value: Sendable>(
   @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
 ) -> Task<Value, any Error> {
+  guard #available(macOS 26.4, *) else { return Task(operation: body) }
   guard let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor?.asTaskExecutor() }) else {
     return Task(name: Task.name, operation: body)
   }
@@ -49,7 +50,7 @@ final class HandRun: Sendable {
   }
 
   private let state = Mutex(State())
-  private let times = Mutex<[ContinuousClock.Instant]>([])
+  private let times = Mutex<[Duration]>([])
   private let isCancelled = Atomic(false)
 
   static func start(_ closures: [AsyncClosure], _ input: Int, in runs: HandRuns) -> HandRun {
@@ -76,12 +77,13 @@ final class HandRun: Sendable {
 
   private func perform(_ closures: [AsyncClosure], _ input: Int) async -> Result<Int, any Error> {
     var value = input
-    var begun = ContinuousClock.now
+    var begun = Self.now()
+    times.withLock { $0.reserveCapacity(2 * closures.count) }
     do {
       for step in closures.indices {
         if Task.isCancelled || isCancelled.load(ordering: .acquiring) { throw CancellationError() }
         value = try await Around.$current.withValue(Around(run: self, step: step)) { try await closures[step](value) }
-        let ended = ContinuousClock.now
+        let ended = Self.now()
         times.withLock { times in
           times.append(begun)
           times.append(ended)
@@ -93,6 +95,12 @@ final class HandRun: Sendable {
       return .failure(error)
     }
   }
+
+  private static let origin = ContinuousClock.now
+
+  // An instant, whose size the compiler does not know here, would be allocated in the memory of the task.
+  @inline(never)
+  private static func now() -> Duration { origin.duration(to: .now) }
 
   private func finish(_ result: Result<Int, any Error>) {
     let waiter = state.withLock { state in
@@ -107,8 +115,9 @@ final class HandRun: Sendable {
       await withTaskCancellationHandler {
         await withUnsafeContinuation { waiter in
           let isOver = state.withLock { state in
-            if state.result == nil { state.waiter = waiter }
-            return state.result != nil
+            guard state.result == nil, !Task.isCancelled else { return true }
+            state.waiter = waiter
+            return false
           }
           if isOver { waiter.resume() }
         }
