@@ -4,7 +4,8 @@
 /// Elements in order of insertion, each removable by its key in constant time.
 ///
 /// A doubly linked list whose links are indices into one array. Memory follows the largest number of elements stored at
-/// one time since the list was last empty. Keys are never reused, so the key of a removed element removes nothing.
+/// one time since the list was last empty; up to 16 slots stay. Keys are never reused, so the key of a removed element
+/// removes nothing.
 package struct OrderedSlots<Element> {
   package struct Key: Hashable, Sendable {
     fileprivate let index: Int
