@@ -39,9 +39,9 @@ package func runCommand(
     return try await withTerminationSignals {
       do {
         return try await work()
-      } catch is CancellationError where Task.isCancelled || Scope.current?.cancellationCause != nil {
+      } catch is CancellationError where Task.isCancelled || Scope.current.cancellationCause != nil {
         // A signal may end the runs of the work before it cancels the task.
-        let reason = Scope.current?.cancellationCause?.reason ?? "no reason given"
+        let reason = Scope.current.cancellationCause?.reason ?? "no reason given"
         write("\(program): cancelled: \(reason)\n", .error)
         return .interrupted
       }

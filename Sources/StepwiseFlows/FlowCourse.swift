@@ -112,7 +112,8 @@ package struct FlowDefinition {
     let link = self[step]
     switch end {
     case .answered(let box):
-      guard box.isBox(of: step.resultType) else { throw FlowError(.wrongAnswer, step: step.name) }
+      func isBox<Value: Sendable>(of type: Value.Type) -> Bool { box is Box<Value> }
+      guard isBox(of: step.resultType) else { throw FlowError(.wrongAnswer, step: step.name) }
       if let onAnswer = link.onAnswer { return try onAnswer(box) }
       guard let output = output(box) else { throw FlowError(.unhandledResult, step: step.name) }
       return .end(.answered(output))

@@ -135,7 +135,7 @@ package enum FlowEnd: Sendable {
   }
 
   static var cancelledByTask: FlowEnd {
-    .ended(.cancelled(Cancellation(reason: Scope.current?.cancellationCause?.reason)))
+    .ended(.cancelled(Cancellation(reason: Scope.current.cancellationCause?.reason)))
   }
 
   /// Returns the result; throws the error for an end without one.

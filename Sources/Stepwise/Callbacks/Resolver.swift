@@ -21,7 +21,7 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   init(box: ResolverBox<Value>) {
     self.box = box
-    step = Scope.current?.step
+    step = Scope.current.step
   }
 
   deinit { box.end(with: ResolverError(.abandoned, file: box.file, line: box.line)) }
@@ -124,7 +124,7 @@ private func handOut<Value: Sendable>(
   do {
     try await body(resolver)
   } catch let error where Task.isCancelled {
-    box.end(with: error, cancelledBy: Scope.current?.cancellationCause ?? Cancellation())
+    box.end(with: error, cancelledBy: Scope.current.cancellationCause ?? Cancellation())
   } catch {
     box.end(with: error)
   }
@@ -270,7 +270,7 @@ final class ResolverBox<Value: Sendable>: Sendable {
     let settled = await withTaskCancellationHandler {
       await result.valueIgnoringCancellation()
     } onCancel: {
-      end(with: CancellationError(), cancelledBy: scope?.cancellationCause ?? Cancellation())
+      end(with: CancellationError(), cancelledBy: scope.cancellationCause ?? Cancellation())
     }
     return try settled.get()
   }

@@ -65,7 +65,7 @@ extension Chain {
             if let history { history.journal.store(decision: history.place.attemptCount, at: history.place) }
             throw error
           }
-          await frame.undoAll()
+          await frame.execution.undoShielded(frame.undosIfAny?.takeAll() ?? [], recording: frame.recording)
           if isStored == nil, frame.execution.isCancellationRequested { throw error }
           let step = frame.execution.currentStep.index
           frame.recording?.retrying(attempt: attempts.number + 1, after: error) { $0.number(ofStep: step) }

@@ -14,7 +14,7 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   // A collection that cannot count its elements without making them estimates zero.
   let count = elements is any Collection ? elements.underestimatedCount : 0
   let progress = ElementProgress(count: count > 0 ? count : nil)
-  let journal = Scope.current?.innermostRun?.journal
+  let journal = Scope.current.innermostRun?.journal
   let storedCount = journal?.branchCount ?? 0
   return try await withThrowingTaskGroup(of: (Int, Element).self) { group in
     var pending = elements.enumerated().makeIterator()
@@ -69,7 +69,7 @@ final class ElementProgress: Sendable {
 
   /// Nil where no one observes the step.
   init?(count: Int?) {
-    guard let step = Scope.current?.step else { return nil }
+    guard let step = Scope.current.step else { return nil }
     self.step = step
     state = Lock(State(count: count))
   }
@@ -87,9 +87,8 @@ final class ElementProgress: Sendable {
     at index: Int,
     _ operation: () async throws -> Value
   ) async rethrows -> Value {
-    guard let scope = Scope.current else { return try await operation() }
-    let element = step.element { fraction in self.set(index, to: fraction) }
-    return try await Scope.$current.withValue(scope.inside(scope.steps, step: element), operation: operation)
+    let scope = Scope.current.inside(step: step.element { fraction in self.set(index, to: fraction) })
+    return try await Scope.$current.withValue(scope, operation: operation)
   }
 
   func change(_ change: (inout State) -> Void) {

@@ -84,7 +84,7 @@ extension Step {
           return try await body(input, step)
         } catch {
           guard !Task.isCancelled, await attempts.allowAnother(after: error, if: isRetryable) else { throw error }
-          Scope.current?.step?.retrying(attempt: attempts.number + 1, after: error)
+          Scope.current.step?.retrying(attempt: attempts.number + 1, after: error)
           guard await attempts.waitForNext() else { throw error }
         }
       }

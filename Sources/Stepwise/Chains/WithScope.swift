@@ -24,13 +24,12 @@ public func withCancellation<Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation,
   _ body: @concurrent @escaping () async throws -> Value
 ) async throws -> Value {
-  let scope = Scope.inside(token)
   let isCancelled = Task.isCancelled
   let task = spawn { () async throws -> Value in
     _ = isolation
     // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-    return try await Scope.$current.withValue(scope, operation: body)
+    return try await Scope.$current.withValue(.inside(token), operation: body)
   }
   return try await task.value(cancelledBy: token)
 }
@@ -60,7 +59,7 @@ public func withCancellationToken<Value>(
   return try await withTaskCancellationHandler {
     try await body(token)
   } onCancel: {
-    token.cancel(reason: scope?.cancellationCause?.reason)
+    token.cancel(reason: scope.cancellationCause?.reason)
   }
 }
 
@@ -80,7 +79,7 @@ public func withRunObserver<Value>(
   _ body: @concurrent () async throws -> Value
 ) async rethrows -> Value {
   RunObservers.use()
-  var scope = Scope.current?.surroundings?.observation ?? ObservationScope()
+  var scope = Scope.current.surroundings?.observation ?? ObservationScope()
   scope.observers.append(observer)
   return try await Scope.$current.withValue(.observed(by: scope), operation: body)
 }
@@ -97,7 +96,7 @@ package func collectingRuns<Value>(
 ) async -> (result: Result<Value, any Error>, readings: [RunReading], droppedCount: Int) {
   RunObservers.use()
   let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)
-  var scope = Scope.current?.surroundings?.observation ?? ObservationScope()
+  var scope = Scope.current.surroundings?.observation ?? ObservationScope()
   scope.collectors.append(collector)
   let elapsed = stopwatch(on: clock)
   scope.clock = elapsed
@@ -115,6 +114,6 @@ public enum StepProgress: Sendable {
   /// Outside of a run, and in a run that is not observed, this has no effect. On threads that task-local values do not
   /// reach, call `Resolver.report` instead. The fraction is clamped to the range from 0 to 1.
   public static func report(_ fraction: Double) {
-    Scope.current?.step?.report(fraction)
+    Scope.current.step?.report(fraction)
   }
 }

@@ -182,8 +182,9 @@ extension ChainCore {
 
   private func makeExecution(as child: Child? = nil) -> Execution {
     let count = CancellationCount.current
-    guard let scope = Scope.current else { return Execution(self, currentGeneration, checked: count) }
-    let place = Execution.Place(in: scope, as: child, stepCount: stepCount)
+    let scope = Scope.current
+    if scope.isOutside { return Execution(self, currentGeneration, checked: count) }
+    let place = Execution.Place.inside(scope, as: child, stepCount: stepCount)
     return Execution(self, currentGeneration, around: scope.surroundings, in: place, checked: count)
   }
 
@@ -289,11 +290,11 @@ extension ChainCore {
     begin()
     let key = generation.listen { run.cancel(reason: $0) }
     let scope = Scope.current
-    let around = handle == nil ? scope?.surroundings : scope?.surroundings?.ofStartedRuns
+    let around = handle == nil ? scope.surroundings : scope.surroundings?.ofStartedRuns
     let listeners: [Listener] = around?.tokens.map { ($0, $0.listen { run.cancel(reason: $0) }) } ?? []
-    if handle == nil, Task.isCancelled { run.cancel(reason: scope?.cancellationCause?.reason) }
+    if handle == nil, Task.isCancelled { run.cancel(reason: scope.cancellationCause?.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let place = handle == nil ? Execution.Place(in: scope, as: child, stepCount: stepCount) : nil
+    let place = handle == nil ? Execution.Place.inside(scope, as: child, stepCount: stepCount) : nil
     let execution = Execution(self, generation, started: run, handle: handle, around: around, in: place, checked: count)
     let task = spawn(priority: priority) { () async throws -> Void in
       await self.perform(run, as: execution, key, listeners)
@@ -312,15 +313,15 @@ extension ChainCore {
     with journal: (any RunJournal)? = nil
   ) async throws -> StartedRun {
     let scope = Scope.current
-    if let entrance, let scope, scope.startedRuns.contains(where: { $0.blocks(entrance) }) {
+    if let entrance, scope.startedRuns.contains(where: { $0.blocks(entrance) }) {
       throw ChainError.reentrant
     }
-    let run = StartedRun(entrance: entrance, input: input, inside: scope?.startedRun, journal: journal)
+    let run = StartedRun(entrance: entrance, input: input, inside: scope.startedRun, journal: journal)
     let task = launch(run, as: child)
     await withTaskCancellationHandler {
       _ = await task.result
     } onCancel: {
-      run.cancel(reason: scope?.cancellationCause?.reason ?? child?.outer.request?.reason)
+      run.cancel(reason: scope.cancellationCause?.reason ?? child?.outer.request?.reason)
     }
     return run
   }

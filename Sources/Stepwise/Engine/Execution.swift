@@ -48,14 +48,18 @@ package final class Execution: Sendable {
     let step: RecordedStep?
     let stepCount: Int
 
-    /// Creates nothing outside of runs.
-    init?(in scope: Scope?, as child: Child?, stepCount: Int) {
-      guard child != nil || scope?.execution != nil else { return nil }
-      self.child = child
-      part = child == nil ? nil : scope?.steps
-      enclosing = scope?.startedRun
-      step = child == nil ? scope?.step : child?.outer.place?.step
-      self.stepCount = child?.outer.place?.stepCount ?? stepCount
+    /// Returns nil outside of runs.
+    // Not an initializer, which would own, and so retain, what it is given.
+    static func inside(_ scope: Scope, as child: Child?, stepCount: Int) -> Place? {
+      guard child != nil || scope.execution != nil else { return nil }
+      let outer = child?.outer.place
+      return Place(
+        child: child,
+        part: child == nil ? nil : scope.steps,
+        enclosing: scope.startedRun,
+        step: child == nil ? scope.step : outer?.step,
+        stepCount: outer?.stepCount ?? stepCount
+      )
     }
   }
 
@@ -71,15 +75,16 @@ package final class Execution: Sendable {
   ) {
     let child = place?.child
     checkedCount = Atomic(place == nil && around?.request == nil && !generation.isCancelled ? count : -1)
-    state = Lock(State(core: core))
-    self.generation = generation
-    self.started = started
     journal = child == nil ? started?.journal : child?.outer.journal
-    self.around = around
-    self.place = place
     hasHandle = recorder != nil
     recording = Self.recording(of: core, recorder, as: child, in: around?.observation)
     step = Atomic(child?.firstStep ?? 0)
+    // Consumed, as each of them would be retained once more otherwise.
+    state = Lock(State(core: consume core))
+    self.generation = consume generation
+    self.started = consume started
+    self.around = consume around
+    self.place = consume place
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
 
@@ -106,7 +111,7 @@ package final class Execution: Sendable {
 
   /// The tokens around the run, and the observers of what starts in it.
   var surroundings: Surroundings? {
-    recording?.scope.map { (around ?? .none).observed(by: $0) } ?? around
+    recording?.scope.map { (around ?? .empty).observed(by: $0) } ?? around
   }
   var child: Child? { place?.child }
   var enclosing: StartedRun? { place?.enclosing }

@@ -54,12 +54,13 @@ package struct Frame: ~Copyable {
   mutating func perform(part: Int) async throws {
     var position = start(ofPart: part)
     let end = end(ofPart: part)
+    let (recording, isStored) = (recording, recording != nil || execution.journal != nil)
     while position < end {
       // Not copied into a variable, which would retain its closures and keep them in the frame.
       do {
         if chain.operations[position].kind != .step {
           try await perform(at: position, part: part)
-        } else if recording == nil, execution.journal == nil {
+        } else if !isStored {
           guard !execution.isCancellationRequested else { throw CancellationError() }
           index = execution.firstStep + chain.operations[position].firstStep
           execution.enter(index)
@@ -67,7 +68,7 @@ package struct Frame: ~Copyable {
           if chain.operations[position].isUndoable { await keepUndo(at: position) }
           execution.reportEnd(ofStep: index)
         } else {
-          try await performStored(at: position)
+          try await performStored(at: position, in: recording)
         }
         position += 1
       } catch {
@@ -132,7 +133,7 @@ extension Frame {
   ///
   /// The record has two readings of the clock, of which the first is shared with the previous step.
   @inline(never)
-  private mutating func performStored(at position: Int) async throws {
+  private mutating func performStored(at position: Int, in recording: Recording?) async throws {
     guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
     index = execution.firstStep + chain.operations[position].firstStep
     execution.enter(index)
@@ -160,10 +161,10 @@ extension Frame {
   }
 
   /// Returns the scope of the current step.
-  private func scope(of recording: Recording) -> Scope? {
+  private func scope(of recording: Recording) -> Scope {
     if ownUndos == nil { return Scope(of: execution, entry: entry) }
     // An abandoned part has another scope than its run.
-    return Scope.current.map { $0.inside($0.steps, step: RecordedStep(recording: recording, number: entry)) }
+    return Scope.current.inside(step: RecordedStep(recording: recording, number: entry))
   }
 
   @inline(never)
@@ -264,8 +265,8 @@ extension Frame {
   ) async throws {
     let undos = UndoStack()
     let steps = CoveredSteps(coveredBy: &self, undos: undos)
-    let part = StepPart(of: execution, in: Scope.current?.steps, undos: undos, isAbandonable: true)
-    let scope = Scope.current?.inside(part, step: nil)
+    let part = StepPart(of: execution, in: Scope.current.steps, undos: undos, isAbandonable: true)
+    let scope = Scope.current.inside(part, step: nil)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
     let isCancelled = Task.isCancelled
     let work = spawn {
@@ -346,11 +347,6 @@ extension Frame {
   mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
     guard !entries.isEmpty, !undos.push(entries, isMarked: isMarked) else { return }
     await execution.undoLate(UndoStack.Entry.newestFirst(entries))
-  }
-
-  mutating func undoAll() async {
-    guard let entries = undosIfAny?.takeAll() else { return }
-    await execution.undoShielded(entries, recording: recording)
   }
 }
 

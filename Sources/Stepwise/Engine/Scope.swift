@@ -6,7 +6,11 @@
 /// It is the only task-local value that runs bind, so that reading it takes the same time at any depth: a second one
 /// would be searched for behind all bindings of the first.
 package struct Scope: Sendable {
-  @TaskLocal package static var current: Scope?
+  // Not an optional, which the runtime takes three times as long to copy.
+  @TaskLocal package static var current = outside
+
+  /// What surrounds code outside of all runs.
+  static let outside = Scope(execution: nil, entry: -1, around: nil, details: nil)
 
   /// The innermost run that the code belongs to.
   let execution: Execution?
@@ -23,6 +27,9 @@ package struct Scope: Sendable {
     /// A step within a step, an element of one, or a step that the run may abandon.
     var step: RecordedStep?
   }
+
+  /// Whether the code is outside of runs, tokens and observers.
+  var isOutside: Bool { execution == nil && around == nil }
 
   /// Whether nothing but the run describes the code.
   var isPlain: Bool { details == nil && around == nil && entry < 0 }
@@ -45,7 +52,7 @@ package struct Scope: Sendable {
   var innermostRun: Execution? { isShielded ? nil : execution }
 
   /// The journal of the innermost run, outside of its handlers and undos.
-  package static var currentJournal: (any RunJournal)? { current?.innermostRun?.journal }
+  package static var currentJournal: (any RunJournal)? { current.innermostRun?.journal }
 
   /// The innermost run with its own task that has not completed.
   var startedRun: StartedRun? {
@@ -65,9 +72,8 @@ package struct Scope: Sendable {
   ///
   /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
   static func checkReentrancy(of run: StartedRun) throws {
-    guard let current else { return }
-    let isWaiting = run.isWaiting
-    for outer in current.startedRuns where outer === run || (isWaiting && outer.blocks(run.entrance)) {
+    if current.isOutside { return }
+    for outer in current.startedRuns where outer === run || (outer.blocks(run.entrance) && run.isWaiting) {
       throw ChainError.reentrant
     }
   }
@@ -79,15 +85,15 @@ package struct Scope: Sendable {
     return innermostRun.chain == nil ? startedRun?.request : innermostRun.ownRequest ?? startedRun?.request
   }
 
-  /// Returns this scope for a part of its run, and for one step there.
-  func inside(_ steps: StepPart?, step: RecordedStep?) -> Scope {
+  /// Returns this scope for a part of its run, or the same part, and for one step there.
+  func inside(_ steps: StepPart? = nil, step: RecordedStep?) -> Scope {
     var details = details?.value ?? Details()
-    (details.steps, details.step) = (steps, step)
+    (details.steps, details.step) = (steps ?? details.steps, step)
     return Scope(execution: execution, entry: -1, around: around, details: Box(details))
   }
 
   /// Returns the current scope with a token around it.
-  static func inside(_ token: CancellationToken) -> Scope { surrounded { $0.adding(token) } }
+  static func inside(_ token: CancellationToken) -> Scope { surrounded { $0?.adding(token) ?? .token(token) } }
 
   /// Calls a closure that starts work which a token cancels, if there is one.
   static func adding<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
@@ -96,12 +102,13 @@ package struct Scope: Sendable {
   }
 
   /// Returns the current scope with other observers.
-  static func observed(by observation: ObservationScope) -> Scope { surrounded { $0.observed(by: observation) } }
+  static func observed(by observation: ObservationScope) -> Scope {
+    surrounded { ($0 ?? .empty).observed(by: observation) }
+  }
 
-  private static func surrounded(by change: (Surroundings) -> Surroundings) -> Scope {
-    let scope = current
-    let around = change(scope?.surroundings ?? .none)
-    return Scope(execution: scope?.execution, entry: scope?.entry ?? -1, around: around, details: scope?.details)
+  private static func surrounded(by change: (Surroundings?) -> Surroundings) -> Scope {
+    let (scope, around) = (current, change(current.surroundings))
+    return Scope(execution: scope.execution, entry: scope.entry, around: around, details: scope.details)
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
@@ -111,10 +118,8 @@ package struct Scope: Sendable {
     isCancelled: Bool = true,
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
-    let scope = current.map { scope in
-      let details = Box(Details(isShielded: true))
-      return Scope(execution: scope.execution, entry: -1, around: scope.surroundings?.shielded, details: details)
-    }
+    let (outer, details) = (current, Box(Details(isShielded: true)))
+    let scope = Scope(execution: outer.execution, entry: -1, around: outer.surroundings?.shielded, details: details)
     return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
   }
 }
@@ -127,51 +132,53 @@ extension Scope {
 }
 
 /// The tokens and observers around some code.
-final class Surroundings: Sendable {
-  private typealias Tokens = [CancellationToken]
+enum Surroundings: Sendable {
+  /// Most code has at most one token, which needs no memory of its own.
+  case token(CancellationToken)
+  /// The tokens of `withCancellation(by:)`, innermost first; cancelling one cancels the code. A shield keeps the
+  /// shielded ones away; they still reach the runs that start behind it.
+  indirect case all([CancellationToken], shielded: [CancellationToken], ObservationScope?)
 
-  /// The innermost token of `withCancellation(by:)`, and those around it; cancelling one cancels the code.
-  // Most code has at most one, which needs no array.
-  private let token: CancellationToken?
-  private let outerTokens: Tokens
-  /// The tokens that a shield keeps away; they still reach the runs that start behind it.
-  private let shieldedTokens: Tokens
-  /// The observers and traces; nil without any.
-  let observation: ObservationScope?
-
-  private init(_ token: CancellationToken?, _ outer: Tokens, shielded: Tokens, _ observation: ObservationScope?) {
-    self.token = token
-    outerTokens = outer
-    shieldedTokens = shielded
-    self.observation = observation
-  }
-
-  static let none = Surroundings(nil, [], shielded: [], nil)
+  static let empty = Surroundings.all([], shielded: [], nil)
 
   /// Innermost first.
-  var tokens: [CancellationToken] { token.map { [$0] + outerTokens } ?? [] }
+  var tokens: [CancellationToken] {
+    switch self {
+    case .token(let token): [token]
+    case .all(let tokens, _, _): tokens
+    }
+  }
+
+  private var shieldedTokens: [CancellationToken] { if case .all(_, let tokens, _) = self { tokens } else { [] } }
+
+  /// The observers and traces; nil without any.
+  var observation: ObservationScope? { if case .all(_, _, let observation) = self { observation } else { nil } }
 
   func adding(_ token: CancellationToken) -> Surroundings {
     let (outer, shielded) = (tokens.filter { $0 !== token }, shieldedTokens.filter { $0 !== token })
-    return Surroundings(token, outer, shielded: shielded, observation)
+    return .all([token] + outer, shielded: shielded, observation)
   }
 
   func observed(by observation: ObservationScope) -> Surroundings {
-    Surroundings(token, outerTokens, shielded: shieldedTokens, observation)
+    .all(tokens, shielded: shieldedTokens, observation)
   }
 
   /// The cancellation that a token requested.
-  var request: Cancellation? { token?.request ?? outerTokens.lazy.compactMap(\.request).first }
+  var request: Cancellation? {
+    switch self {
+    case .token(let token): token.request
+    case .all(let tokens, _, _): tokens.lazy.compactMap(\.request).first
+    }
+  }
 
-  var shielded: Surroundings { Surroundings(nil, [], shielded: tokens + shieldedTokens, observation) }
+  var shielded: Surroundings { .all([], shielded: tokens + shieldedTokens, observation) }
 
   /// Those of a run that `start` starts here.
   ///
   /// The run outlives a shield, so tokens behind the shield reach it, unless they were cancelled before.
   var ofStartedRuns: Surroundings {
     if shieldedTokens.isEmpty { return self }
-    let all = tokens + shieldedTokens.filter { !$0.isCancelled }
-    return Surroundings(all.first, Array(all.dropFirst()), shielded: [], observation)
+    return .all(tokens + shieldedTokens.filter { !$0.isCancelled }, shielded: [], observation)
   }
 }
 

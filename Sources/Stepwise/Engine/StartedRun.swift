@@ -212,16 +212,15 @@ class StartedRun: AnyBox, @unchecked Sendable {
 
   /// Returns a copy of the output of a run that has completed and whose output is not released, or throws its error.
   func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
-    var copy: Value?
-    // The closure does not return the value, whose type would be looked up for that.
     try state.withLock { state in
-      guard let outcome = state.outcome else { return }
-      try outcome.get()
-      copy = state.value?.copy(as: Value.self)
+      try state.outcome?.get()
+      // An optional of the value would have its type looked up.
+      switch state.value {
+      case .some(let output) where state.outcome != nil: return output.copy(as: Value.self)
+      // Safety: Callers have waited for the completion, and release the output themselves or retain the run's handle.
+      default: preconditionFailure("The output of a run was read before its end or after its release.")
+      }
     }
-    // Safety: Callers have waited for the completion, and release the output themselves or retain the run's handle.
-    guard let copy else { preconditionFailure("The output of a run was read before its end or after its release.") }
-    return copy
   }
 
   func outcome<Value: Sendable>() -> Outcome<Value> {

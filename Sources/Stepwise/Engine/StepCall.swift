@@ -31,7 +31,8 @@ struct StepCall: Sendable {
   /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work.
   @usableFromInline
   init(_ name: String) throws {
-    guard let scope = Scope.current, let execution = scope.innermostRun else {
+    let scope = Scope.current
+    guard let execution = scope.innermostRun else {
       (execution, place) = (nil, nil)
       return
     }
@@ -214,9 +215,9 @@ extension StepCall {
   }
 
   private func perform<Value>(in attempt: StepPart?, _ body: () async throws -> Value) async throws -> Value {
-    guard attempt != nil || record != nil, let scope = Scope.current else { return try await body() }
-    let inner = scope.inside(attempt ?? part, step: record ?? scope.step)
-    return try await Scope.$current.withValue(inner, operation: body)
+    guard attempt != nil || record != nil else { return try await body() }
+    let scope = Scope.current
+    return try await Scope.$current.withValue(scope.inside(attempt, step: record ?? scope.step), operation: body)
   }
 
   private func limited<Value>(

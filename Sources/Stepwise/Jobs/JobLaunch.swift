@@ -134,7 +134,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
       // A handler that is in progress is awaited even when no call follows it.
       return state.calls.isBusy || (!state.calls.isSilent && state.handlers.include(outcome))
     }
-    if isNeeded { await Scope.$current.withValue(nil) { await callHandlers(for: outcome, with: output) } }
+    if isNeeded { await Scope.$current.withValue(.outside) { await callHandlers(for: outcome, with: output) } }
     // Released outside the lock.
     let (updates, _, _) = state.withLock { state in
       state.isOver = true

@@ -205,8 +205,8 @@ final class LineHandle: Sendable {
 
 /// Calls a closure as if no run, token or observer were around it.
 func outsideRuns(_ body: () async -> Void) async {
-  if Scope.current == nil { return await body() }
-  await Scope.$current.withValue(nil, operation: body)
+  if Scope.current.isOutside { return await body() }
+  await Scope.$current.withValue(.outside, operation: body)
 }
 
 /// Decides what a production line does next.

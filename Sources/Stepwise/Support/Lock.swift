@@ -56,7 +56,3 @@ package final class Box<Value: Sendable>: AnyBox {
 
   @usableFromInline package var any: any Sendable { value }
 }
-
-extension AnyBox {
-  package func isBox<Value: Sendable>(of type: Value.Type) -> Bool { self is Box<Value> }
-}

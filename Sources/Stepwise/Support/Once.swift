@@ -50,8 +50,8 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   ///
   /// A value that is already settled is returned in a cancelled task as well.
   func value() async -> Value? {
+    let (settled, position) = machine.withLock { ($0.value, $0.reserve()) }
     if let settled { return settled }
-    let position = machine.withLock { $0.reserve() }
     return await withTaskCancellationHandler {
       await wait(at: position)
     } onCancel: {
@@ -147,7 +147,7 @@ struct OnceMachine<Value, Waiter> {
   /// Reserves a position before there is a continuation to resume; a task that is cancelled leaves it.
   mutating func reserve() -> PositionID {
     lastID += 1
-    positions[lastID] = .reserved
+    if value == nil { positions[lastID] = .reserved }
     return lastID
   }
 

@@ -38,10 +38,10 @@ package struct OrderedSlots<Element> {
     var index = free
     if index == Self.none {
       index = slots.count
-      slots.append(slot)
+      slots.append(consume slot)
     } else {
       free = slots[index].next
-      slots[index] = slot
+      slots[index] = consume slot
     }
     if tail != Self.none { slots[tail].next = index } else { head = index }
     tail = index
