@@ -206,7 +206,7 @@ extension Chain {
 
   /// Creates a chain of one step.
   public init(_ step: Step<Input, Output>) {
-    self.init(Path(Self.part(step)))
+    self.init(Path(step.part))
   }
 
   /// Appends a step: a closure or a function.
@@ -292,31 +292,16 @@ extension Chain {
 
   @usableFromInline
   init(_ name: String?, undo: Step<Input, Output>.Undo? = nil, code: @escaping StepCode) {
-    self.init(Path(Self.part(name, undo: undo, code)))
+    self.init(Path(.step(name, undo: undo, code)))
   }
 
-  @usableFromInline
+  // Inlined, so that the type of the chain is known where it is created, and not looked up.
+  @inlinable
   nonisolated func appending<Next: Sendable>(
     _ name: String?,
     undo: Step<Output, Next>.Undo? = nil,
     code: @escaping StepCode
   ) -> Chain<Input, Next> {
-    Chain<Input, Next>(path.appending(Chain<Output, Next>.part(name, undo: undo, code)))
-  }
-
-  private static func part(_ name: String?, undo: Step<Input, Output>.Undo?, _ code: @escaping StepCode) -> Node.Part {
-    let stepUndo = undo.map { undo in
-      Box<StepUndo> { slot in
-        let output: Output = slot.copy(as: Output.self)
-        return { try await undo(output) }
-      }
-    }
-    return .step(name: name, output: Output.self, undo: stepUndo, code)
-  }
-
-  static func part(_ step: Step<Input, Output>) -> Node.Part {
-    part(step.name, undo: step.undo) { frame in
-      frame.slot.put(try await step.body(frame.slot.take(), frame.step))
-    }
+    Chain<Input, Next>(path.appending(.step(name, undo: undo, code)))
   }
 }

@@ -15,6 +15,10 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   /// Undoes the step when the run of a chain that contains it fails or is cancelled afterwards.
   var undo: Undo?
   let body: @Sendable (Input, ChainStep) async throws -> Output
+
+  var part: Node.Part {
+    .step(name, undo: undo) { frame in frame.slot.put(try await body(frame.slot.take(), frame.step)) }
+  }
 }
 
 extension Step {
@@ -161,7 +165,7 @@ extension Chain {
 extension Step: ChainSegment {
   /// Returns a chain that begins with the steps of another one and ends with this step.
   public func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
-    Chain<Start, Output>(chain.path.appending(Chain<Input, Output>.part(self)))
+    Chain<Start, Output>(chain.path.appending(part))
   }
 }
 

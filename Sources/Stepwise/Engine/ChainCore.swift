@@ -189,19 +189,24 @@ extension ChainCore {
   }
 
   /// Runs the chain, and leaves the caller's actor for that, once for all steps.
-  @concurrent @usableFromInline
-  func run(_ execution: Execution, _ slot: inout ValueSlot) async throws {
+  // On no actor, as a parameter: a concurrent function would switch executors twice more, to bind the scope.
+  @usableFromInline
+  func run(_ execution: Execution, _ slot: inout ValueSlot, on actor: isolated (any Actor)? = nil) async throws {
     begin()
     defer { end() }
-    try await perform(execution, &slot).get()
+    try await perform(execution, &slot, actor).get()
   }
 
   /// Runs the chain on the input in the slot, which then has the output, if there is one.
   @inline(__always)
-  private func perform(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
-    if token.isAccessed { return await performApart(execution, &slot) }
-    var frame = Frame(self, execution, slot: exchange(&slot, with: ValueSlot()), recording: execution.recording)
-    let outcome = await frame.execute()
+  private func perform(
+    _ run: Execution,
+    _ slot: inout ValueSlot,
+    _ actor: isolated (any Actor)?
+  ) async -> Outcome<Void> {
+    if token.isAccessed { return await performApart(run, &slot) }
+    var frame = Frame(self, run, slot: exchange(&slot, with: ValueSlot()), recording: run.recording)
+    let outcome = await frame.execute(on: actor)
     if case .resolved = outcome { slot = frame.slot }
     return outcome
   }
@@ -246,7 +251,7 @@ extension ChainCore {
     begin()
     defer { end() }
     let execution = makeExecution(as: child)
-    try Self.check(await perform(execution, &slot), in: child.outer)
+    try Self.check(await perform(execution, &slot, #isolation), in: child.outer)
     return execution.undosIfAny?.takeAll() ?? []
   }
 
@@ -332,11 +337,12 @@ extension ChainCore {
   }
 
   @inline(never)
-  @concurrent private func perform(
+  private func perform(
     _ run: StartedRun,
     as execution: Execution,
     _ key: CancellationToken.Key?,
-    _ listeners: [Listener]
+    _ listeners: [Listener],
+    on actor: isolated (any Actor)? = nil
   ) async {
     var frame = Frame(self, execution, slot: run.takeValue(), recording: execution.recording)
     if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
@@ -344,7 +350,7 @@ extension ChainCore {
     }
     // Cancelled at its gate, it still replays what it did before, for the sake of its undos.
     if execution.outer?.journal != nil { frame.failure = nil }
-    let outcome = await frame.execute()
+    let outcome = await frame.execute(on: actor)
     finish(run, outcome, frame.slot, execution, key, listeners)
   }
 

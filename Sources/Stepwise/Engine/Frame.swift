@@ -48,9 +48,7 @@ package struct Frame: ~Copyable {
   private func start(ofPart part: Int) -> Int { part == 0 ? 0 : chain.enclosings[part - 1] }
   private func end(ofPart part: Int) -> Int { part == lastPart ? chain.operations.count : chain.enclosings[part] }
 
-  /// Runs the operations of one part, in a loop.
-  ///
-  /// The first of them covers the parts before.
+  /// Runs the operations of one part, in a loop; the first of them covers the parts before.
   mutating func perform(part: Int) async throws {
     var position = start(ofPart: part)
     let end = end(ofPart: part)
@@ -160,7 +158,6 @@ extension Frame {
     execution.reportEnd(ofStep: index)
   }
 
-  /// Returns the scope of the current step.
   private func scope(of recording: Recording) -> Scope {
     if ownUndos == nil { return Scope(of: execution, entry: entry) }
     // An abandoned part has another scope than its run.
@@ -355,7 +352,7 @@ extension Frame {
 extension Frame {
   /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
   @inline(__always)
-  mutating func execute() async -> Outcome<Void> {
+  mutating func execute(on actor: isolated (any Actor)? = #isolation) async -> Outcome<Void> {
     if failure == nil { execution.recording?.enter() }
     return await Scope.$current.withValue(Scope(of: execution)) {
       var error = failure.take()

@@ -6,11 +6,11 @@
 package typealias StepCode = @Sendable (inout Frame) async throws -> Void
 
 /// Returns what undoes a step, from the slot that holds its output.
-package typealias StepUndo =
-  @Sendable (borrowing ValueSlot) -> (@Sendable () async throws -> Void)
+@usableFromInline
+package typealias StepUndo = @Sendable (borrowing ValueSlot) -> (@Sendable () async throws -> Void)
 
-package typealias ErrorHandler = @Sendable (any Error, ChainStep) async -> Void
-package typealias FinallyHandler = @Sendable (ChainState) async -> Void
+@usableFromInline package typealias ErrorHandler = @Sendable (any Error, ChainStep) async -> Void
+@usableFromInline package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 
 /// One part of a chain, and a link to the part before it.
 ///
@@ -18,7 +18,7 @@ package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 /// generic parameter, so that the compiler can release a path of a million nodes in a loop.
 @usableFromInline
 package final class Node: Sendable {
-  package enum Part: Sendable {
+  @usableFromInline package enum Part: Sendable {
     case step(name: String?, output: any Sendable.Type, undo: Box<StepUndo>?, StepCode)
     /// Chains that run as one step.
     case chains(NestedChains, how: String, StepCode)
@@ -59,8 +59,26 @@ package final class Node: Sendable {
   }
 }
 
+extension Node.Part {
+  /// Returns a step, whose undo receives the output that its code has left in the slot.
+  @usableFromInline
+  static func step<Output: Sendable>(
+    _ name: String?,
+    undo: (@Sendable (Output) async throws -> Void)?,
+    _ code: @escaping StepCode
+  ) -> Node.Part {
+    // Not mapped, for which the type of the closure would be looked up.
+    guard let undo else { return .step(name: name, output: Output.self, undo: nil, code) }
+    let stepUndo = Box<StepUndo> { slot in
+      let output = slot.copy(as: Output.self)
+      return { try await undo(output) }
+    }
+    return .step(name: name, output: Output.self, undo: stepUndo, code)
+  }
+}
+
 /// Chains that run as one step; they are the only owner of their cores within a path.
-package final class NestedChains: Sendable {
+@usableFromInline package final class NestedChains: Sendable {
   // Safety: only `deinit` writes it, when no other reference to the object exists.
   nonisolated(unsafe) private(set) var cores: [ChainCore]
 
@@ -90,7 +108,8 @@ struct Path: Sendable {
   var identity = ChainIdentity()
 
   /// Returns this path with one more part.
-  func appending(_ part: Node.Part) -> Path {
+  @usableFromInline
+  func appending(_ part: consuming Node.Part) -> Path {
     Path(node: Node(part, after: node), token: token, identity: identity)
   }
 }

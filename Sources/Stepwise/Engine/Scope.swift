@@ -92,7 +92,6 @@ package struct Scope: Sendable {
     return Scope(execution: execution, entry: -1, around: around, details: Box(details))
   }
 
-  /// Returns the current scope with a token around it.
   static func inside(_ token: CancellationToken) -> Scope { surrounded { $0?.adding(token) ?? .token(token) } }
 
   /// Calls a closure that starts work which a token cancels, if there is one.
@@ -101,14 +100,13 @@ package struct Scope: Sendable {
     return $current.withValue(.inside(token), operation: start)
   }
 
-  /// Returns the current scope with other observers.
   static func observed(by observation: ObservationScope) -> Scope {
     surrounded { ($0 ?? .empty).observed(by: observation) }
   }
 
   private static func surrounded(by change: (Surroundings?) -> Surroundings) -> Scope {
-    let (scope, around) = (current, change(current.surroundings))
-    return Scope(execution: scope.execution, entry: scope.entry, around: around, details: scope.details)
+    let old = current
+    return Scope(execution: old.execution, entry: old.entry, around: change(old.surroundings), details: old.details)
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
@@ -141,7 +139,6 @@ enum Surroundings: Sendable {
 
   static let empty = Surroundings.all([], shielded: [], nil)
 
-  /// Innermost first.
   var tokens: [CancellationToken] {
     switch self {
     case .token(let token): [token]
@@ -151,7 +148,6 @@ enum Surroundings: Sendable {
 
   private var shieldedTokens: [CancellationToken] { if case .all(_, let tokens, _) = self { tokens } else { [] } }
 
-  /// The observers and traces; nil without any.
   var observation: ObservationScope? { if case .all(_, _, let observation) = self { observation } else { nil } }
 
   func adding(_ token: CancellationToken) -> Surroundings {

@@ -194,7 +194,6 @@ class StartedRun: AnyBox, @unchecked Sendable {
     }
   }
 
-  /// How the run has completed; nil while it is in flight.
   var completed: Outcome<Void>? { state.withLock { $0.outcome } }
 
   /// The step that the run failed at; nil while it is in flight.

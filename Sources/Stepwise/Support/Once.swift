@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A value that is settled once and can be awaited by many.
+/// A value that is settled once and can be awaited by many; its methods are those of a ``OnceCell``.
 package final class Once<Value: Sendable>: Sendable {
   private let cell = OnceCell<Value>()
 
@@ -9,19 +9,12 @@ package final class Once<Value: Sendable>: Sendable {
 
   package var settled: Value? { cell.settled }
 
-  /// Settles the value, unless it is already settled.
-  ///
-  /// - Returns: Whether this call settled it.
   @discardableResult
   package func settle(_ value: Value) -> Bool { cell.settle(value) }
 
-  /// Waits for the value; returns nil when the waiting task was cancelled first.
   package func value() async -> Value? { await cell.value() }
 
-  /// Waits for the value, and ignores cancellation of the waiting task.
-  package func valueIgnoringCancellation() async -> Value {
-    await cell.valueIgnoringCancellation()
-  }
+  package func valueIgnoringCancellation() async -> Value { await cell.valueIgnoringCancellation() }
 }
 
 /// A `Once` that is stored in another object.
