@@ -189,7 +189,7 @@ extension ChainCore {
   }
 
   /// Runs the chain, and leaves the caller's actor for that, once for all steps.
-  // On no actor, as a parameter: a concurrent function would switch executors twice more, to bind the scope.
+  // Isolated to a parameter that is nil: a concurrent function would switch executors twice more, to bind the scope.
   @usableFromInline
   func run(_ execution: Execution, _ slot: inout ValueSlot, on actor: isolated (any Actor)? = nil) async throws {
     begin()

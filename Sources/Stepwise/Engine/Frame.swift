@@ -52,13 +52,13 @@ package struct Frame: ~Copyable {
   mutating func perform(part: Int) async throws {
     var position = start(ofPart: part)
     let end = end(ofPart: part)
-    let (recording, isStored) = (recording, recording != nil || execution.journal != nil)
+    let (recording, isPlain) = (recording, recording == nil && execution.journal == nil)
     while position < end {
       // Not copied into a variable, which would retain its closures and keep them in the frame.
       do {
         if chain.operations[position].kind != .step {
           try await perform(at: position, part: part)
-        } else if !isStored {
+        } else if isPlain {
           guard !execution.isCancellationRequested else { throw CancellationError() }
           index = execution.firstStep + chain.operations[position].firstStep
           execution.enter(index)

@@ -9,8 +9,8 @@ package struct Scope: Sendable {
   // Not an optional, which the runtime takes three times as long to copy.
   @TaskLocal package static var current = outside
 
-  /// What surrounds code outside of all runs.
-  static let outside = Scope(execution: nil, entry: -1, around: nil, details: nil)
+  /// The scope of code outside of runs, tokens and observers.
+  package static let outside = Scope(execution: nil, entry: -1, around: nil, details: nil)
 
   /// The innermost run that the code belongs to.
   let execution: Execution?
@@ -92,6 +92,7 @@ package struct Scope: Sendable {
     return Scope(execution: execution, entry: -1, around: around, details: Box(details))
   }
 
+  /// Returns the current scope with a token around it.
   static func inside(_ token: CancellationToken) -> Scope { surrounded { $0?.adding(token) ?? .token(token) } }
 
   /// Calls a closure that starts work which a token cancels, if there is one.

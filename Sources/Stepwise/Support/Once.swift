@@ -137,7 +137,7 @@ struct OnceMachine<Value, Waiter> {
     return exchange(&positions, with: Positions()).waiters
   }
 
-  /// Reserves a position before there is a continuation to resume; a task that is cancelled leaves it.
+  /// Reserves a position, unless there is a value, before there is a continuation to resume; a cancelled task leaves it.
   mutating func reserve() -> PositionID {
     lastID += 1
     if value == nil { positions[lastID] = .reserved }

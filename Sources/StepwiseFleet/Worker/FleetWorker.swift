@@ -82,7 +82,7 @@
       defer { registration.remove() }
       // The work below continues while the worker drains: neither the caller's cancellation nor the tokens around it
       // reach the stages.
-      let work = spawn { await Scope.$current.withValue(nil) { await self.work() } }
+      let work = spawn { await Scope.$current.withValue(.outside) { await self.work() } }
       await withTaskCancellationHandler {
         await work.value
       } onCancel: {

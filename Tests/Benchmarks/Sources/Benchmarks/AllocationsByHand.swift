@@ -64,57 +64,49 @@ private struct HandTimeout: Error {
 
 /// A chain that `then` leaves as it is: an actor, as asked for, at the end of a path that it shares with other chains.
 ///
-/// Its runs end at `cancelRuns`, with the token of all chains that share the path, and with their task.
-actor HandPath {
-  private final class Node: Sendable {
-    let parent: Node?
-    let step: AsyncClosure
-
-    init(_ step: @escaping AsyncClosure, after parent: Node?) { (self.step, self.parent) = (step, parent) }
-  }
-
-  /// What the code of a run knows of it.
-  private final class Plain: Sendable {
-    @TaskLocal static var current: Plain?
-    let generation: HandGeneration
-
-    init(_ generation: HandGeneration) { self.generation = generation }
-  }
-
-  private let node: Node
+/// Each step has types of its own, so its closure takes its input from a slot. Its runs end at `cancelRuns`, with the
+/// token of all chains that share the path, and with their task.
+actor HandPath<Input: Sendable, Output: Sendable> {
+  private let node: HandNode
   private let count: Int
   private let token: HandGeneration
-  private let prepared = Mutex<(nodes: [Node], generation: HandGeneration)?>(nil)
+  private let prepared = Mutex<(nodes: [HandNode], generation: HandGeneration)?>(nil)
 
-  init(_ step: @escaping AsyncClosure) { (node, count, token) = (Node(step, after: nil), 1, HandGeneration()) }
-
-  private init(_ step: @escaping AsyncClosure, after path: HandPath) {
-    (node, count, token) = (Node(step, after: path.node), path.count + 1, path.token)
+  init(_ step: @escaping @Sendable (Input) async throws -> Output) {
+    (node, count, token) = (HandNode(after: nil) { $0.put(try await step($0.take())) }, 1, HandGeneration())
   }
 
-  nonisolated func then(_ step: @escaping AsyncClosure) -> HandPath { HandPath(step, after: self) }
+  private init<Last>(_ step: @escaping @Sendable (Last) async throws -> Output, after path: HandPath<Input, Last>) {
+    node = HandNode(after: path.node) { $0.put(try await step($0.take())) }
+    (count, token) = (path.count + 1, path.token)
+  }
+
+  nonisolated func then<Next>(_ step: @escaping @Sendable (Output) async throws -> Next) -> HandPath<Input, Next> {
+    HandPath<Input, Next>(step, after: self)
+  }
 
   nonisolated func cancelRuns() {
     prepared.withLock { exchange(&$0, with: nil) }?.generation.isCancelled.store(true, ordering: .releasing)
   }
 
-  @concurrent nonisolated func run(_ input: Int) async throws -> Int {
+  @concurrent nonisolated func run(_ input: Input) async throws -> Output {
     let (nodes, generation) = prepare()
-    return try await Plain.$current.withValue(Plain(generation)) {
-      var value = input
+    var slot = HandSlot()
+    slot.put(input)
+    try await HandPathRun.$current.withValue(HandPathRun(generation)) {
       for node in nodes {
         if Task.isCancelled || generation.isCancelled.load(ordering: .acquiring) { throw CancellationError() }
         if token.isCancelled.load(ordering: .acquiring) { throw CancellationError() }
-        value = try await node.step(value)
+        try await node.step(&slot)
       }
-      return value
     }
+    return slot.take()
   }
 
-  private nonisolated func prepare() -> (nodes: [Node], generation: HandGeneration) {
+  private nonisolated func prepare() -> (nodes: [HandNode], generation: HandGeneration) {
     prepared.withLock { prepared in
       if let prepared { return prepared }
-      var nodes: [Node] = []
+      var nodes: [HandNode] = []
       nodes.reserveCapacity(count)
       for node in sequence(first: node, next: \.parent) { nodes.append(node) }
       nodes.reverse()
@@ -123,4 +115,19 @@ actor HandPath {
       return new
     }
   }
+}
+
+private final class HandNode: Sendable {
+  let parent: HandNode?
+  let step: HandChain.Step
+
+  init(after parent: HandNode?, _ step: @escaping HandChain.Step) { (self.step, self.parent) = (step, parent) }
+}
+
+/// What the code of a run knows of it.
+private final class HandPathRun: Sendable {
+  @TaskLocal static var current: HandPathRun?
+  let generation: HandGeneration
+
+  init(_ generation: HandGeneration) { self.generation = generation }
 }
