@@ -53,7 +53,7 @@ final class Gate: Sendable {
 ///
 /// It does not retain the chain, so the handle of a completed run retains no step.
 // Safety: it has constants, atomics and locks alone, and so has its only subclass, `JobLaunch`.
-class StartedRun: AnyBox, @unchecked Sendable {
+@usableFromInline class StartedRun: AnyBox, @unchecked Sendable {
   private struct State: ~Copyable {
     var machine = RunMachine()
     var task: Task<Void, any Error>?
@@ -232,7 +232,7 @@ class StartedRun: AnyBox, @unchecked Sendable {
   }
 
   /// A copy of the output, with its type erased.
-  var any: any Sendable { state.withLock { $0.value?.erased ?? () } }
+  @usableFromInline var any: any Sendable { state.withLock { $0.value?.erased ?? () } }
 
   /// What to undo and what could not be undone; created when it is first needed.
   var undos: UndoStack {

@@ -84,7 +84,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
 ///
 /// The work receives one as its second argument; call ``update(_:)`` with what you want to show.
 public struct JobContext<Update: Sendable>: Sendable {
-  let launch: JobLaunch
+  @usableFromInline let launch: JobLaunch
 
   /// Delivers an update to the `onUpdate` handlers and to the subscribers of ``JobRun/updates``.
   ///
@@ -92,7 +92,7 @@ public struct JobContext<Update: Sendable>: Sendable {
   /// of the calls. Pending updates are buffered until the main actor handles them, so work that is faster than the main
   /// actor for a long time grows the buffer. Without handlers and subscribers nothing is buffered. Once the work has
   /// ended or the job was cancelled, handlers receive no further update.
-  public func update(_ update: Update) { launch.update(Box(update)) }
+  @inlinable public func update(_ update: Update) { launch.update(Box(update)) }
 }
 
 extension Job where Update == Never {
@@ -194,12 +194,12 @@ extension Job {
   }
 
   /// Calls a handler with each update that the work reports, in order.
-  public func onUpdate(_ handler: @escaping @MainActor (Update) -> Void) -> Job {
-    setting { settings in
-      settings.handlers.onUpdate.append { box in
-        if let update = (box as? Box<Update>)?.value { handler(update) }
-      }
-    }
+  @inlinable public func onUpdate(_ handler: @escaping @MainActor (Update) -> Void) -> Job {
+    onBoxedUpdate { box in if let box = box as? Box<Update> { handler(box.value) } }
+  }
+
+  @usableFromInline func onBoxedUpdate(_ handler: @escaping @MainActor (any AnyBox) -> Void) -> Job {
+    setting { $0.handlers.onUpdate.append(handler) }
   }
 
   /// Calls a handler when `timeout` or `deadline` ended the job.

@@ -12,7 +12,7 @@ struct JobInput<Value: Sendable>: Sendable {
 ///
 /// It has no generic parameters: launching a job needs no type metadata lookup.
 // Safety: it has constants, an atomic and a lock alone.
-final class JobLaunch: StartedRun, @unchecked Sendable {
+@usableFromInline final class JobLaunch: StartedRun, @unchecked Sendable {
   /// Everything is about the newest one, so one key is enough.
   typealias Updates = Broadcast<(any AnyBox)?, Bool>
 
@@ -89,7 +89,7 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
     }
   }
 
-  func update(_ update: any AnyBox) {
+  @usableFromInline func update(_ update: any AnyBox) {
     // The update before is released outside the locks.
     let (isFirst, updates, _) = state.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
       guard !state.calls.isClosed else { return (false, nil, nil) }
@@ -148,13 +148,13 @@ final class JobLaunch: StartedRun, @unchecked Sendable {
 
   /// Makes the pending calls, and yields the main actor now and then when there are many.
   @MainActor private func makePendingCalls() async {
-    var count = 0
-    while case (let call?, let handlers) = state.withLock({ ($0.calls.next(), $0.handlers) }) {
+    let handlers = state.withLock { $0.handlers }
+    for count in 1... {
+      guard let call = state.withLock({ $0.calls.next() }) else { return }
       switch call {
       case .start: for handler in handlers.onStart where mayCall { handler() }
       case .update(let update): for handler in handlers.onUpdate where mayCall { handler(update) }
       }
-      count += 1
       if count.isMultiple(of: 64) { await Task.yield() }
     }
   }

@@ -96,11 +96,14 @@ private final class HandJob: Sendable {
 /// Prints the bound of jobs and what is reached, the median of three runs, and returns whether it is kept.
 func checkJobBounds(effort: Effort) async throws -> Bool {
   print("\nThresholds of jobs")
-  let bounds = [FormBound(form: JobForms.job, reference: JobForms.task, limit: 1.4)]
+  let bounds = [
+    FormBound(form: JobForms.job, reference: JobForms.task, limit: 1.4),
+    FormBound(form: JobForms.updates, reference: JobForms.task, limit: 1.32),
+  ]
   let forms = JobForms().all
   let measurement = try await Measurement(of: forms, effort: effort)
   for form in forms { print("\(form.name): \(duration(measurement[form.name].time))") }
-  return try await check(bounds, effort) { forms.filter { [JobForms.job, JobForms.task].contains($0.name) } }
+  return try await check(bounds, effort) { forms.filter { [JobForms.job, JobForms.updates, JobForms.task].contains($0.name) } }
 }
 
 /// Prints how much memory very many jobs take, and returns whether the bounds are kept.
