@@ -103,7 +103,8 @@ func checkJobBounds(effort: Effort) async throws -> Bool {
   let forms = JobForms().all
   let measurement = try await Measurement(of: forms, effort: effort)
   for form in forms { print("\(form.name): \(duration(measurement[form.name].time))") }
-  return try await check(bounds, effort) { forms.filter { [JobForms.job, JobForms.updates, JobForms.task].contains($0.name) } }
+  let bounded = [JobForms.job, JobForms.updates, JobForms.task]
+  return try await check(bounds, effort) { forms.filter { bounded.contains($0.name) } }
 }
 
 /// Prints how much memory very many jobs take, and returns whether the bounds are kept.
