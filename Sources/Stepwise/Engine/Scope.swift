@@ -72,7 +72,6 @@ package struct Scope: Sendable {
   ///
   /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
   static func checkReentrancy(of run: StartedRun) throws {
-    if current.isOutside { return }
     for outer in current.startedRuns where outer === run || (outer.blocks(run.entrance) && run.isWaiting) {
       throw ChainError.reentrant
     }

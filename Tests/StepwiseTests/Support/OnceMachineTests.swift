@@ -36,6 +36,14 @@ struct OnceMachineTests {
     #expect(machine.wait("late", at: machine.reserve()).resumed == 7)
   }
 
+  @Test func `Nothing is reserved after the value`() {
+    var machine = Machine()
+    _ = machine.settled(7)
+    // A task that finds the value does not wait, and so would never leave its position.
+    for _ in 0..<3 { _ = machine.reserve() }
+    #expect(!"\(machine)".contains("reserved"))
+  }
+
   @Test func `Early cancellation refuses the waiter`() {
     var machine = Machine()
     let position = machine.reserve()

@@ -64,7 +64,7 @@ private struct HandTimeout: Error {
 
 /// A chain that `then` leaves as it is: an actor, as asked for, at the end of a path that it shares with other chains.
 ///
-/// Each step has types of its own, so its closure takes its input from a slot. Its runs end at `cancelRuns`, with the
+/// Each step has types of its own, so their values are passed on without them. Its runs end at `cancelRuns`, with the
 /// token of all chains that share the path, and with their task.
 actor HandPath<Input: Sendable, Output: Sendable> {
   private let node: HandNode
@@ -72,12 +72,14 @@ actor HandPath<Input: Sendable, Output: Sendable> {
   private let token: HandGeneration
   private let prepared = Mutex<(nodes: [HandNode], generation: HandGeneration)?>(nil)
 
+  // Inlined, as the closure that captures the step would be allocated otherwise.
+  @inline(__always)
   init(_ step: @escaping @Sendable (Input) async throws -> Output) {
-    (node, count, token) = (HandNode(after: nil) { $0.put(try await step($0.take())) }, 1, HandGeneration())
+    (node, count, token) = (HandNode(after: nil) { try await step(cast($0)) }, 1, HandGeneration())
   }
 
   private init<Last>(_ step: @escaping @Sendable (Last) async throws -> Output, after path: HandPath<Input, Last>) {
-    node = HandNode(after: path.node) { $0.put(try await step($0.take())) }
+    node = HandNode(after: path.node) { try await step(cast($0)) }
     (count, token) = (path.count + 1, path.token)
   }
 
@@ -91,16 +93,15 @@ actor HandPath<Input: Sendable, Output: Sendable> {
 
   @concurrent nonisolated func run(_ input: Input) async throws -> Output {
     let (nodes, generation) = prepare()
-    var slot = HandSlot()
-    slot.put(input)
-    try await HandPathRun.$current.withValue(HandPathRun(generation)) {
+    return try await HandPathRun.$current.withValue(HandPathRun(generation)) {
+      var value: any Sendable = input
       for node in nodes {
         if Task.isCancelled || generation.isCancelled.load(ordering: .acquiring) { throw CancellationError() }
         if token.isCancelled.load(ordering: .acquiring) { throw CancellationError() }
-        try await node.step(&slot)
+        value = try await node.step(value)
       }
+      return cast(value)
     }
-    return slot.take()
   }
 
   private nonisolated func prepare() -> (nodes: [HandNode], generation: HandGeneration) {
@@ -118,10 +119,12 @@ actor HandPath<Input: Sendable, Output: Sendable> {
 }
 
 private final class HandNode: Sendable {
-  let parent: HandNode?
-  let step: HandChain.Step
+  typealias Step = @Sendable (any Sendable) async throws -> any Sendable
 
-  init(after parent: HandNode?, _ step: @escaping HandChain.Step) { (self.step, self.parent) = (step, parent) }
+  let parent: HandNode?
+  let step: Step
+
+  init(after parent: HandNode?, _ step: @escaping Step) { (self.step, self.parent) = (step, parent) }
 }
 
 /// What the code of a run knows of it.
@@ -130,4 +133,9 @@ private final class HandPathRun: Sendable {
   let generation: HandGeneration
 
   init(_ generation: HandGeneration) { self.generation = generation }
+}
+
+private func cast<Value>(_ value: any Sendable) -> Value {
+  guard let value = value as? Value else { preconditionFailure("\(Value.self) was expected, not \(value)") }
+  return value
 }
