@@ -31,14 +31,7 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   }
 
   /// What runs this chain, made by the first run: most chains are only a step on the way to another one.
-  @usableFromInline nonisolated var core: ChainCore {
-    supervisor.withLock { supervisor in
-      if let supervisor { return supervisor }
-      let new = ChainCore(path)
-      supervisor = new
-      return new
-    }
-  }
+  @usableFromInline nonisolated var core: ChainCore { supervisor.withLock { $0.stored(or: ChainCore(path)) } }
 
   // MARK: - Supervision
 
@@ -63,8 +56,9 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// The token is meant for a chain that serves one piece of work. Cancelling it interrupts runs made by `start`, and
   /// plain runs that start after the first access, immediately. A plain run that started earlier stops at its next step.
   public nonisolated var cancellationToken: CancellationToken {
-    path.token.setAccessed()
-    return path.token
+    let token = core.token
+    token.setAccessed()
+    return token
   }
 }
 

@@ -40,6 +40,7 @@ final class ChainCore: Sendable {
 
   /// The last part of its path.
   let node: Node
+  private let first: Node
   let operations: [Operation]
   /// The positions of the operations that cover everything before them.
   let enclosings: [Int]
@@ -49,17 +50,14 @@ final class ChainCore: Sendable {
   let overlap: Overlap
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
-  /// The token, which it shares with the chains derived from it.
-  let token: CancellationToken
   /// The name and the observers, if it has any.
   let identity: ChainIdentity
   let counter = InFlightCounter()
   private let madeSummary = Lock<ChainSummary?>(nil)
-  private let generation = Lock<(token: CancellationToken, key: CancellationToken.Key?)?>(nil)
+  private let generations = Lock<(first: CancellationToken?, later: CancellationToken?)>((nil, nil))
 
   init(_ path: Path) {
     node = path.node
-    token = path.token
     identity = path.identity
     // Last one first, since a node knows only the one before it.
     let nodes = sequence(first: path.node, next: \.parent)
@@ -70,7 +68,9 @@ final class ChainCore: Sendable {
     var errorHandlers: [ErrorHandler] = []
     var finallyHandlers: [FinallyHandler] = []
     var overlap: Overlap?
+    var first = node
     for node in nodes {
+      first = node
       firstStep -= node.stepCount
       func add(_ kind: Operation.Kind, _ code: @escaping StepCode, isUndoable: Bool = false) {
         let first = UInt32(clamping: firstStep)
@@ -86,6 +86,7 @@ final class ChainCore: Sendable {
       case .overlap(let policy): overlap = overlap ?? policy
       }
     }
+    self.first = first
     operations.reverse()
     self.operations = operations
     enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
@@ -95,9 +96,6 @@ final class ChainCore: Sendable {
     self.overlap = overlap ?? .concurrent
     entrance = self.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
   }
-
-  // No run is in flight.
-  deinit { leaveToken() }
 
   var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
 
@@ -142,29 +140,23 @@ final class ChainCore: Sendable {
 
   // MARK: - Cancelling all runs
 
-  /// The token of the runs that start between two calls of `cancelRuns`; the second call cancels it, as does the
-  /// chain's token.
-  ///
-  /// It interrupts a run made by `start`; a plain run checks it before each step.
-  var currentGeneration: CancellationToken {
-    generation.withLock { generation in
-      // The chain's token may still be calling handlers, and cancel the generation after them.
-      if let generation, generation.token.isCancelled || !token.isCancelled { return generation.token }
-      let new = CancellationToken()
-      // A linked token would be referenced weakly, which makes each further reference to it slower.
-      let key = token.listen { new.cancel(reason: $0) }
-      if generation == nil { generation = (new, key) }
-      return new
-    }
+  /// The token, which it shares with the chains derived from it.
+  var token: CancellationToken { first.token }
+  var tokenIfMade: CancellationToken? { first.tokenIfMade }
+
+  // What cancels the runs that start between two calls of `cancelRuns` is the second call, or the chain's token. It
+  // interrupts a run made by `start`; a plain run checks it before each step.
+
+  /// Of the runs that start before the first call; made when something listens to it or cancels it.
+  var firstGeneration: CancellationToken {
+    generations.withLock { $0.first.stored(or: CancellationToken(linkedTo: token)) }
   }
+  var firstGenerationIfMade: CancellationToken? { generations.withLock { $0.first } }
+  private var laterGeneration: CancellationToken? { generations.withLock { $0.later } }
 
-  func cancelRuns(reason: String?) { leaveToken()?.cancel(reason: reason) }
-
-  @discardableResult
-  private func leaveToken() -> CancellationToken? {
-    let left = generation.withLock { $0.take() }
-    token.remove(left?.key)
-    return left?.token
+  func cancelRuns(reason: String?) {
+    let next = CancellationToken(linkedTo: token)
+    (generations.withLock { exchange(&$0.later, with: next) } ?? firstGeneration).cancel(reason: reason)
   }
 }
 
@@ -183,9 +175,9 @@ extension ChainCore {
   private func makeExecution(as child: Child? = nil) -> Execution {
     let count = CancellationCount.current
     let scope = Scope.current
-    if scope.isOutside { return Execution(self, currentGeneration, checked: count) }
+    if scope.isOutside { return Execution(self, laterGeneration, checked: count) }
     let place = Execution.Place.inside(scope, as: child, stepCount: stepCount)
-    return Execution(self, currentGeneration, around: scope.surroundings, in: place, checked: count)
+    return Execution(self, laterGeneration, around: scope.surroundings, in: place, checked: count)
   }
 
   /// Runs the chain, and leaves the caller's actor for that, once for all steps.
@@ -204,7 +196,7 @@ extension ChainCore {
     _ slot: inout ValueSlot,
     _ actor: isolated (any Actor)?
   ) async -> Outcome<Void> {
-    if token.isAccessed { return await performApart(run, &slot) }
+    if tokenIfMade?.isAccessed ?? false { return await performApart(run, &slot) }
     var frame = Frame(self, run, slot: exchange(&slot, with: ValueSlot()), recording: run.recording)
     let outcome = await frame.execute(on: actor)
     if case .resolved = outcome { slot = frame.slot }
@@ -222,7 +214,7 @@ extension ChainCore {
       return await steps.execute()
     }
     do {
-      let outcome = try await task.value(cancelledBy: execution.generation)
+      let outcome = try await task.value(cancelledBy: execution.laterGeneration ?? firstGeneration)
       if case .resolved = outcome { slot = steps.takeValue() }
       return outcome
     } catch {
@@ -291,7 +283,7 @@ extension ChainCore {
   ) -> Task<Void, any Error> {
     let count = CancellationCount.current
     // Read before the run counts as in flight: a later `cancelRuns` applies to it.
-    let generation = currentGeneration
+    let generation = laterGeneration ?? firstGeneration
     begin()
     let key = generation.listen { run.cancel(reason: $0) }
     let scope = Scope.current
@@ -365,7 +357,7 @@ extension ChainCore {
     _ key: CancellationToken.Key?,
     _ listeners: [Listener]
   ) {
-    execution.generation.remove(key)
+    execution.laterGeneration?.remove(key)
     for (token, listener) in listeners { token.remove(listener) }
     if run.entrance != nil { run.leaveGate() }
     run.complete(outcome, slot)
@@ -418,11 +410,7 @@ struct InFlightCounter: ~Copyable, Sendable {
 
   /// Returns what is settled when nothing is in flight.
   func drain() -> Once<Void> {
-    let drained = waiter.withLock { waiter in
-      let once = waiter ?? Once()
-      waiter = once
-      return once
-    }
+    let drained = waiter.withLock { $0.stored(or: Once()) }
     state.bitwiseOr(Self.isAwaited, ordering: .acquiringAndReleasing)
     settleIfIdle()
     return drained

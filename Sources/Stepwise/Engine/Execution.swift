@@ -16,8 +16,8 @@ package final class Execution: Sendable {
   /// The step or run that it began inside; nil for most runs.
   private let place: Place?
   let recording: Recording?
-  /// Cancelled by `cancelRuns` and by the chain's token.
-  let generation: CancellationToken
+  /// Cancelled by `cancelRuns` and by the chain's token; nil for a plain run before the first call of `cancelRuns`.
+  let laterGeneration: CancellationToken?
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
   let checkedCount: Atomic<Int>
   /// The calls of `step` in flight, except those that the run may abandon.
@@ -66,7 +66,7 @@ package final class Execution: Sendable {
   /// Creates a run; the cancellation count was read before its sources of cancellation.
   init(
     _ core: ChainCore,
-    _ generation: CancellationToken,
+    _ generation: CancellationToken?,
     started: StartedRun? = nil,
     handle recorder: RunRecorder? = nil,
     around: Surroundings? = nil,
@@ -74,14 +74,15 @@ package final class Execution: Sendable {
     checked count: Int
   ) {
     let child = place?.child
-    checkedCount = Atomic(place == nil && around?.request == nil && !generation.isCancelled ? count : -1)
+    let isCancelled = generation?.isCancelled ?? false || core.tokenIfMade?.isCancelled ?? false
+    checkedCount = Atomic(place == nil && around?.request == nil && !isCancelled ? count : -1)
     journal = child == nil ? started?.journal : child?.outer.journal
     hasHandle = recorder != nil
     recording = Self.recording(of: core, recorder, as: child, in: around?.observation)
     step = Atomic(child?.firstStep ?? 0)
     // Consumed, as each of them would be retained once more otherwise.
     state = Lock(State(core: consume core))
-    self.generation = consume generation
+    laterGeneration = consume generation
     self.started = consume started
     self.around = consume around
     self.place = consume place
@@ -203,10 +204,8 @@ package final class Execution: Sendable {
   /// What to undo, created when it is first needed.
   var undos: UndoStack {
     state.withLock { state in
-      let stack = state.undos ?? started?.undos ?? UndoStack()
-      state.undos = stack
       hasUndos.store(true, ordering: .releasing)
-      return stack
+      return state.undos.stored(or: started?.undos ?? UndoStack())
     }
   }
 
@@ -308,10 +307,14 @@ extension Execution {
   }
 
   /// Whether the chain's token is cancelled, which cancels the generation after the handlers that were added before.
-  private var isChainCancelled: Bool { chain?.token.isCancelled ?? false }
+  private var isChainCancelled: Bool { chain?.tokenIfMade?.isCancelled ?? false }
+
+  /// Nil while nothing has cancelled it, or could.
+  private var generation: CancellationToken? { laterGeneration ?? chain?.firstGenerationIfMade }
+  private var isGenerationCancelled: Bool { generation?.isCancelled ?? false }
 
   private var isCancellationRequestedHere: Bool {
-    if generation.isCancelled || isChainCancelled { return true }
+    if isGenerationCancelled || isChainCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
     return place?.part?.isAbandoned ?? false || around?.request != nil
@@ -333,7 +336,7 @@ extension Execution {
   }
 
   private var requestToItself: Cancellation? {
-    started?.request ?? generation.request ?? chain?.token.request ?? around?.request
+    started?.request ?? generation?.request ?? chain?.tokenIfMade?.request ?? around?.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
@@ -344,7 +347,7 @@ extension Execution {
       return "overlap policy"
     }
     if isChainCancelled { return "the chain's token" }
-    if generation.isCancelled { return "cancelRuns" }
+    if isGenerationCancelled { return "cancelRuns" }
     if around?.request != nil { return "a token around it" }
     if sequence(first: self, next: \.outer).dropFirst().contains(where: { $0.requestToItself != nil }) {
       return "the outer run"
@@ -362,7 +365,8 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      tokens += [execution.generation] + (execution.around?.tokens ?? [])
+      if let generation = execution.laterGeneration ?? execution.chain?.firstGeneration { tokens.append(generation) }
+      tokens += execution.around?.tokens ?? []
     }
     guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
@@ -382,7 +386,7 @@ extension Execution {
   private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.generation.isCancelled || execution.isChainCancelled || execution.around?.request != nil
+      return execution.isGenerationCancelled || execution.isChainCancelled || execution.around?.request != nil
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Synchronization
+
 /// A type-erased step, which takes its input from the frame and stores its output there.
 @usableFromInline
 package typealias StepCode = @Sendable (inout Frame) async throws -> Void
@@ -33,6 +35,9 @@ package final class Node: Sendable {
 
   let parent: Node?
   package let part: Part
+  /// Of the first part, the token of the chains that begin with it; made when it is first needed.
+  // An `AtomicLazyReference` looks up a type whenever it is read. Safety: set once, and released with the node.
+  private let madeToken = Atomic<Unmanaged<CancellationToken>?>(nil)
 
   /// The parts of the path that ends here.
   package var parts: [Part] { sequence(first: self, next: \.parent).reversed().map(\.part) }
@@ -40,6 +45,19 @@ package final class Node: Sendable {
   init(_ part: Part, after parent: Node?) {
     self.parent = parent
     self.part = part
+  }
+
+  deinit { madeToken.load(ordering: .acquiring)?.release() }
+
+  var tokenIfMade: CancellationToken? { madeToken.load(ordering: .acquiring)?.takeUnretainedValue() }
+
+  var token: CancellationToken {
+    if let tokenIfMade { return tokenIfMade }
+    let new = Unmanaged.passRetained(CancellationToken())
+    let made = madeToken.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
+    guard let earlier = made.original else { return new.takeUnretainedValue() }
+    new.release()
+    return earlier.takeUnretainedValue()
   }
 
   /// The number of steps, including those of nested chains.
@@ -99,30 +117,25 @@ extension Node.Part {
   }
 }
 
-/// A chain as it is described: the path to its last part, and what it shares with the chains derived from it.
+/// A chain as it is described: the path to its last part.
 @usableFromInline
 struct Path: Sendable {
   let node: Node
-  let token: CancellationToken
   /// The name and the observers, if it has any.
   var identity = ChainIdentity()
 
   /// Returns this path with one more part.
   @usableFromInline
   func appending(_ part: consuming Node.Part) -> Path {
-    Path(node: Node(part, after: node), token: token, identity: identity)
+    Path(node: Node(part, after: node), identity: identity)
   }
 }
 
 extension Path {
   /// Creates a path of one part.
-  init(_ part: Node.Part) {
-    self.init(node: Node(part, after: nil), token: CancellationToken())
-  }
+  init(_ part: Node.Part) { self.init(node: Node(part, after: nil)) }
 
-  init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) {
-    self.init(.chains(chains, how: how, code))
-  }
+  init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) { self.init(.chains(chains, how: how, code)) }
 }
 
 /// Decides what a further run of a chain does while one is in flight, for example for a search field.

@@ -236,11 +236,7 @@ final class Gate: Sendable {
 
   /// What to undo and what could not be undone; created when it is first needed.
   var undos: UndoStack {
-    state.withLock { state in
-      let undos = state.undos ?? UndoStack()
-      state.undos = undos
-      return undos
-    }
+    state.withLock { $0.undos.stored(or: UndoStack()) }
   }
 
   var undoErrors: [UndoError] { state.withLock { $0.undos }?.failures ?? [] }
@@ -272,11 +268,7 @@ final class Gate: Sendable {
   }
 
   private var admission: Once<Void> {
-    state.withLock { state in
-      let once = state.admission ?? Once()
-      state.admission = once
-      return once
-    }
+    state.withLock { $0.admission.stored(or: Once()) }
   }
 
   func admit() { admission.settle(()) }

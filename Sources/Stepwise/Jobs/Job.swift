@@ -70,11 +70,10 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     priority: TaskPriority? = nil,
     cancelledBy token: CancellationToken? = nil
   ) -> JobRun<Update, Output> {
-    var settings = settings
-    if let priority { settings.priority = priority }
-    let launch = JobLaunch(on: queue, name: name, settings: settings)
+    let priority = priority ?? settings.priority
+    let launch = JobLaunch(on: queue, name: name, settings: settings, priority: priority)
     launch.put(ValueSlot(JobInput(launch: launch, value: input)))
-    let run = JobRun<Update, Output>(launch, chain.core.start(launch, priority: settings.priority, cancelledBy: token))
+    let run = JobRun<Update, Output>(launch, chain.core.start(launch, priority: priority, cancelledBy: token))
     launch.callPending()
     return run
   }

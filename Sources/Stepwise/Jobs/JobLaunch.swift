@@ -35,7 +35,7 @@ struct JobInput<Value: Sendable>: Sendable {
   private let isTimeUp = Atomic(false)
   private let state: Lock<State>
 
-  init(on queue: JobQueue, name: String, settings: JobSettings) {
+  init(on queue: JobQueue, name: String, settings: JobSettings, priority: TaskPriority?) {
     self.name = name
     owner = settings.owner
     hasDeadline = settings.deadline != nil
@@ -43,8 +43,8 @@ struct JobInput<Value: Sendable>: Sendable {
     var state = State(calls: JobCallsMachine(hasStart: hasStart), handlers: settings.handlers)
     if let timeout = settings.timeout { state.limits.append(timeout) }
     if let deadline = settings.deadline { state.limits.append(deadline.started()) }
-    self.state = Lock(state)
-    let priority = Int((settings.priority ?? .medium).rawValue)
+    self.state = Lock(consume state)
+    let priority = Int((priority ?? .medium).rawValue)
     super.init(entrance: Entrance(gate: queue.gate, mode: .queue, priority: priority), input: ValueSlot())
   }
 
@@ -82,11 +82,7 @@ struct JobInput<Value: Sendable>: Sendable {
 
   /// The newest update, for any number of subscribers.
   var updates: Updates {
-    state.withLock { state in
-      let updates = state.updates ?? Updates(state.newest, isFinished: state.isOver)
-      state.updates = updates
-      return updates
-    }
+    state.withLock { $0.updates.stored(or: Updates($0.newest, isFinished: $0.isOver)) }
   }
 
   @usableFromInline func update(_ update: any AnyBox) {
@@ -208,19 +204,22 @@ struct JobCallsMachine<Update> {
   private var caller: Caller
   /// Made before all updates.
   private var isStartPending: Bool
-  private var updates = OrderedSlots<Update>()
+  private var updates: [Update] = []
+  /// The updates that are called next, the next one last.
+  private var nextUpdates: [Update] = []
 
   /// Creates a machine for whose first call, if one is pending, a task has to be started on the main actor.
   init(hasStart: Bool = false) { (isStartPending, caller) = hasStart ? (true, .scheduled) : (false, .none) }
 
   /// Whether a call is pending or in progress; the latter even after `silence()`.
   var isBusy: Bool {
-    if case .calling = caller { true } else { isStartPending || !updates.isEmpty }
+    if case .calling = caller { true } else { isStartPending || !updates.isEmpty || !nextUpdates.isEmpty }
   }
 
   /// Returns whether a task has to be started on the main actor.
   mutating func enqueue(_ update: Update) -> Bool {
     guard !isClosed, !isSilent else { return false }
+    if updates.isEmpty { updates.reserveCapacity(8) }
     updates.append(update)
     guard case .none = caller else { return false }
     caller = .scheduled
@@ -229,9 +228,17 @@ struct JobCallsMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    let call = exchange(&isStartPending, with: false) ? .start : updates.popFirst().map(Call.update)
-    caller = call == nil ? .none : .calling
-    return call
+    caller = .calling
+    if exchange(&isStartPending, with: false) { return .start }
+    if nextUpdates.isEmpty, !updates.isEmpty {
+      updates.reverse()
+      swap(&updates, &nextUpdates)
+    }
+    if let update = nextUpdates.popLast() { return .update(update) }
+    // A burst leaves no memory behind.
+    if updates.capacity + nextUpdates.capacity > 64 { (updates, nextUpdates) = ([], []) }
+    caller = .none
+    return nil
   }
 
   mutating func close() { isClosed = true }
@@ -239,6 +246,6 @@ struct JobCallsMachine<Update> {
   /// Returns the updates that are not delivered any more, to release them outside the lock.
   mutating func silence() -> [Update] {
     (isSilent, isStartPending) = (true, false)
-    return updates.removeAll()
+    return exchange(&nextUpdates, with: []).reversed() + exchange(&updates, with: [])
   }
 }

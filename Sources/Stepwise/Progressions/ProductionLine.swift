@@ -269,9 +269,7 @@ struct LineMachine<Work, Product, Waiter> {
   mutating func take(waiter new: @autoclosure () -> Waiter) -> TakeAction {
     if let product = products.popFirst() { return .product(product, start: startNext()) }
     if !isOpen, isEmpty { return .end }
-    let waiter = waiter ?? new()
-    self.waiter = waiter
-    return .wait(waiter)
+    return .wait(waiter.stored(or: new()))
   }
 
   mutating func suspend() { isSuspended = true }

@@ -198,10 +198,8 @@ struct SharingMachine<Stage, Waiter> {
       return .stage(newest)
     }
     if case .ended(let ending) = run { return .end(ending) }
-    let waiter = waiter ?? new()
-    self.waiter = waiter
     waiting.insert(id)
-    return .wait(waiter, begin())
+    return .wait(waiter.stored(or: new()), begin())
   }
 
   /// Returns the number of the stage whose work begins, if any, and whether the last consumer has left the run.

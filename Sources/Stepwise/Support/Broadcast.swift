@@ -108,9 +108,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
         let pull = broadcast.content.withLock { content -> sending Pull<Element> in
           if let key = content.consumers[ObjectIdentifier(self)]?.next() { return .read(read(content.state, key)) }
           if content.isFinished { return .finished }
-          let waiter = content.waiter ?? Once<Void>()
-          content.waiter = waiter
-          return .wait(waiter)
+          return .wait(content.waiter.stored(or: Once()))
         }
         switch pull {
         case .read(let element?): return element

@@ -38,6 +38,16 @@ package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
   }
 }
 
+extension Optional {
+  /// Returns what is stored here, or stores and returns something new.
+  mutating func stored(or new: @autoclosure () -> Wrapped) -> Wrapped {
+    if let self { return self }
+    let new = new()
+    self = new
+    return new
+  }
+}
+
 /// A value with its type erased, which stays an optional or an existential if it is one.
 @usableFromInline
 package protocol AnyBox: AnyObject, Sendable {

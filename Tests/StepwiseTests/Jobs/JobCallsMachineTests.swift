@@ -55,6 +55,17 @@ struct JobCallsMachineTests {
     #expect(call.brief == "-" && rest.isEmpty)
   }
 
+  @Test func `A burst of updates leaves no memory behind`() {
+    var machine = Machine()
+    for update in 0..<5_000 { _ = machine.enqueue(update) }
+    _ = machine.next()
+    for update in 5_000..<10_000 { _ = machine.enqueue(update) }
+    for _ in 1..<10_000 { #expect(machine.next().brief != "-") }
+    #expect(machine.next().brief == "-")
+    let lists = Mirror(reflecting: machine).children.compactMap { $0.value as? [Int] }
+    #expect(lists.map(\.capacity) == [0, 0])
+  }
+
   /// Whatever the order of events: calls come in order, each once; nothing comes after silence; and whenever something is
   /// pending, a task is on its way.
   @Test func `No order of events loses a call or makes one twice`() {
