@@ -54,7 +54,7 @@ final class ChainCore: Sendable {
   let identity: ChainIdentity
   let counter = InFlightCounter()
   private let madeSummary = Lock<ChainSummary?>(nil)
-  private let generations = Lock<(first: CancellationToken?, later: CancellationToken?)>((nil, nil))
+  private let generations = Lock<(first: Generation?, later: Generation?)>((nil, nil))
 
   init(_ path: Path) {
     node = path.node
@@ -147,17 +147,28 @@ final class ChainCore: Sendable {
   // What cancels the runs that start between two calls of `cancelRuns` is the second call, or the chain's token. It
   // interrupts a run made by `start`; a plain run checks it before each step.
 
-  /// Of the runs that start before the first call; made when something listens to it or cancels it.
-  var firstGeneration: CancellationToken {
-    generations.withLock { $0.first.stored(or: CancellationToken(linkedTo: token)) }
+  private typealias Generation = (token: CancellationToken, key: CancellationToken.Key?)
+
+  private func makeGeneration() -> Generation {
+    let new = CancellationToken()
+    // A linked token would be referenced weakly, which makes each further reference to it slower.
+    return (new, token.listen { new.cancel(reason: $0) })
   }
-  var firstGenerationIfMade: CancellationToken? { generations.withLock { $0.first } }
-  private var laterGeneration: CancellationToken? { generations.withLock { $0.later } }
+
+  /// Of the runs that start before the first call; made when something listens to it or cancels it.
+  var firstGeneration: CancellationToken { generations.withLock { $0.first.stored(or: makeGeneration()).token } }
+  var firstGenerationIfMade: CancellationToken? { generations.withLock { $0.first?.token } }
+  private var laterGeneration: CancellationToken? { generations.withLock { $0.later?.token } }
 
   func cancelRuns(reason: String?) {
-    let next = CancellationToken(linkedTo: token)
-    (generations.withLock { exchange(&$0.later, with: next) } ?? firstGeneration).cancel(reason: reason)
+    let next = makeGeneration()
+    let left = generations.withLock { exchange(&$0.later, with: next) }
+    token.remove(left?.key)
+    (left?.token ?? firstGeneration).cancel(reason: reason)
   }
+
+  // No run is in flight.
+  deinit { for key in generations.withLock({ [$0.first?.key, $0.later?.key] }) { tokenIfMade?.remove(key) } }
 }
 
 // A run does not know the types of the values that pass through it. The typed callers of these methods store the first

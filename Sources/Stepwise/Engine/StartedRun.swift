@@ -235,9 +235,7 @@ final class Gate: Sendable {
   @usableFromInline var any: any Sendable { state.withLock { $0.value?.erased ?? () } }
 
   /// What to undo and what could not be undone; created when it is first needed.
-  var undos: UndoStack {
-    state.withLock { $0.undos.stored(or: UndoStack()) }
-  }
+  var undos: UndoStack { state.withLock { $0.undos.stored(or: UndoStack()) } }
 
   var undoErrors: [UndoError] { state.withLock { $0.undos }?.failures ?? [] }
 
@@ -267,9 +265,7 @@ final class Gate: Sendable {
     }
   }
 
-  private var admission: Once<Void> {
-    state.withLock { $0.admission.stored(or: Once()) }
-  }
+  private var admission: Once<Void> { state.withLock { $0.admission.stored(or: Once()) } }
 
   func admit() { admission.settle(()) }
 

@@ -81,9 +81,7 @@ struct JobInput<Value: Sendable>: Sendable {
   // MARK: - Updates
 
   /// The newest update, for any number of subscribers.
-  var updates: Updates {
-    state.withLock { $0.updates.stored(or: Updates($0.newest, isFinished: $0.isOver)) }
-  }
+  var updates: Updates { state.withLock { $0.updates.stored(or: Updates($0.newest, isFinished: $0.isOver)) } }
 
   @usableFromInline func update(_ update: any AnyBox) {
     // The update before is released outside the locks.
@@ -228,17 +226,12 @@ struct JobCallsMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    caller = .calling
-    if exchange(&isStartPending, with: false) { return .start }
-    if nextUpdates.isEmpty, !updates.isEmpty {
-      updates.reverse()
-      swap(&updates, &nextUpdates)
-    }
-    if let update = nextUpdates.popLast() { return .update(update) }
+    if nextUpdates.isEmpty { (updates, nextUpdates) = (nextUpdates, updates.reversed()) }
+    let call = exchange(&isStartPending, with: false) ? .start : nextUpdates.popLast().map(Call.update)
+    caller = call == nil ? .none : .calling
     // A burst leaves no memory behind.
-    if updates.capacity + nextUpdates.capacity > 64 { (updates, nextUpdates) = ([], []) }
-    caller = .none
-    return nil
+    if call == nil, updates.capacity + nextUpdates.capacity > 64 { (updates, nextUpdates) = ([], []) }
+    return call
   }
 
   mutating func close() { isClosed = true }
