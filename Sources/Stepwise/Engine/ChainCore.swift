@@ -168,7 +168,10 @@ final class ChainCore: Sendable {
   }
 
   // No run is in flight.
-  deinit { for key in generations.withLock({ [$0.first?.key, $0.later?.key] }) { tokenIfMade?.remove(key) } }
+  deinit {
+    tokenIfMade?.remove(generations.withLock { $0.first?.key })
+    tokenIfMade?.remove(generations.withLock { $0.later?.key })
+  }
 }
 
 // A run does not know the types of the values that pass through it. The typed callers of these methods store the first
@@ -179,9 +182,7 @@ final class ChainCore: Sendable {
 extension ChainCore {
   /// Returns a run that the caller's task awaits; nil when it has to pass the gate.
   @usableFromInline
-  func makePlainRun() -> Execution? {
-    entrance == nil ? makeExecution() : nil
-  }
+  func makePlainRun() -> Execution? { entrance == nil ? makeExecution() : nil }
 
   private func makeExecution(as child: Child? = nil) -> Execution {
     let count = CancellationCount.current

@@ -103,9 +103,7 @@ extension Node.Part {
   /// The last parts of their paths.
   package var nodes: [Node] { cores.map(\.node) }
 
-  init(_ cores: [ChainCore]) {
-    self.cores = cores
-  }
+  init(_ cores: [ChainCore]) { self.cores = cores }
 
   deinit {
     // Retains the steps of a chain before it is released, so that nested chains are released in this loop instead of

@@ -29,9 +29,7 @@ struct GateMachine<Entrant> {
   private var isSuspended = false
   private var nextID: GateID = 0
 
-  init(slots: Int) {
-    self.slots = max(1, slots)
-  }
+  init(slots: Int) { self.slots = max(1, slots) }
 
   var entrants: [(id: GateID, entrant: Entrant)] {
     (inside.map { (id: $0, entrant: $1) } + queue.entrants).sorted { $0.id < $1.id }

@@ -41,10 +41,9 @@ package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
 extension Optional {
   /// Returns what is stored here, or stores and returns something new.
   mutating func stored(or new: @autoclosure () -> Wrapped) -> Wrapped {
-    if let self { return self }
-    let new = new()
-    self = new
-    return new
+    let value = self ?? new()
+    self = value
+    return value
   }
 }
 
