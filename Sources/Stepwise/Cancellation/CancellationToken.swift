@@ -149,7 +149,7 @@ public final class CancellationToken: Sendable {
     }
   }
 
-  /// Whether the token of a chain, which every chain has, was accessed.
+  /// Whether the token of a chain was accessed.
   var isAccessed: Bool { access.load(ordering: .acquiring) }
 
   func setAccessed() { access.store(true, ordering: .releasing) }

@@ -302,6 +302,8 @@ extension ChainCore {
     let around = handle == nil ? scope.surroundings : scope.surroundings?.ofStartedRuns
     let listeners: [Listener] = around?.tokens.map { ($0, $0.listen { run.cancel(reason: $0) }) } ?? []
     if handle == nil, Task.isCancelled { run.cancel(reason: scope.cancellationCause?.reason) }
+    // The token may still be calling handlers, and cancels the generation after them.
+    if let request = tokenIfMade?.request { run.cancel(reason: request.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
     let place = handle == nil ? Execution.Place.inside(scope, as: child, stepCount: stepCount) : nil
     let execution = Execution(self, generation, started: run, handle: handle, around: around, in: place, checked: count)

@@ -309,7 +309,7 @@ extension Execution {
   /// Whether the chain's token is cancelled, which cancels the generation after the handlers that were added before.
   private var isChainCancelled: Bool { chain?.tokenIfMade?.isCancelled ?? false }
 
-  /// Nil while nothing has cancelled it, or could.
+  /// Nil while nothing has listened to it or cancelled it, and once the run has completed.
   private var generation: CancellationToken? { laterGeneration ?? chain?.firstGenerationIfMade }
   private var isGenerationCancelled: Bool { generation?.isCancelled ?? false }
 

@@ -230,6 +230,19 @@ struct ChainTokenTests {
     #expect(log.elements == ["first 1"])
   }
 
+  @Test func `A run that starts in a handler of the token displaces no other run`() async {
+    let chain = waiting.overlap(.cancelPrevious)
+    let token = chain.cancellationToken
+    let late = Once<Run<Int>>()
+    token.onCancel { _ in late.settle(chain.start(2)) }
+    let run = chain.start(1)
+    await entered.elements(atLeast: 1)
+    token.cancel(reason: "stop")
+    #expect(await run.outcome.brief == "cancelled stop")
+    #expect(await late.valueIgnoringCancellation().outcome.brief == "cancelled stop")
+    #expect(entered.elements == [1])
+  }
+
   // MARK: - For nothing
 
   /// A chain whose token was never accessed has no cost for it: its `run` stays in the caller's task.
