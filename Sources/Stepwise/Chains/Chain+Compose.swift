@@ -122,9 +122,7 @@ public struct RaceError: Error, CustomStringConvertible {
   /// The errors of the chains, in the order in which the chains were passed.
   public let errors: [any Error]
 
-  package init(errors: [any Error]) {
-    self.errors = errors
-  }
+  package init(errors: [any Error]) { self.errors = errors }
 
   /// All the errors, in the order of the chains.
   public var description: String {

@@ -26,11 +26,9 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   private nonisolated let supervisor = Lock<ChainCore?>(nil)
 
   @usableFromInline
-  init(_ path: Path) {
-    self.path = path
-  }
+  init(_ path: Path) { self.path = path }
 
-  /// What runs this chain, made by the first run: most chains are only a step on the way to another one.
+  /// What runs this chain, made when it is first needed: most chains are only a step on the way to another one.
   @usableFromInline nonisolated var core: ChainCore { supervisor.withLock { $0.stored(or: ChainCore(path)) } }
 
   // MARK: - Supervision

@@ -14,9 +14,7 @@ public class Run<Output: Sendable>: @unchecked Sendable {  // Safety: one Sendab
   @usableFromInline final let handle: RunHandle
 
   @inlinable
-  init(_ handle: RunHandle) {
-    self.handle = handle
-  }
+  init(_ handle: RunHandle) { self.handle = handle }
 
   deinit {
     // All its subscribers are gone, too.

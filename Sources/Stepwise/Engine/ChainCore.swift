@@ -226,7 +226,7 @@ extension ChainCore {
       return await steps.execute()
     }
     do {
-      let outcome = try await task.value(cancelledBy: execution.laterGeneration ?? firstGeneration)
+      let outcome = try await task.value(cancelledBy: execution.ownGeneration ?? firstGeneration)
       if case .resolved = outcome { slot = steps.takeValue() }
       return outcome
     } catch {
@@ -371,7 +371,7 @@ extension ChainCore {
     _ key: CancellationToken.Key?,
     _ listeners: [Listener]
   ) {
-    execution.laterGeneration?.remove(key)
+    execution.ownGeneration?.remove(key)
     for (token, listener) in listeners { token.remove(listener) }
     if run.entrance != nil { run.leaveGate() }
     run.complete(outcome, slot)

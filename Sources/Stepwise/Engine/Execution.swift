@@ -17,7 +17,7 @@ package final class Execution: Sendable {
   private let place: Place?
   let recording: Recording?
   /// Cancelled by `cancelRuns` and by the chain's token; nil for a plain run before the first call of `cancelRuns`.
-  let laterGeneration: CancellationToken?
+  let ownGeneration: CancellationToken?
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
   let checkedCount: Atomic<Int>
   /// The calls of `step` in flight, except those that the run may abandon.
@@ -29,6 +29,8 @@ package final class Execution: Sendable {
   private struct State {
     /// Nil once the run has completed: a task that a step created may live on, and retains the run.
     var core: ChainCore?
+    /// What was known last of the generation of a run that has none of its own.
+    var generation: CancellationToken?
     /// The call of `step` that threw last, unless another step has begun since.
     var failedCall: ChainStep?
     /// The chains that form, or formed last, a step of this run.
@@ -82,7 +84,7 @@ package final class Execution: Sendable {
     step = Atomic(child?.firstStep ?? 0)
     // Consumed, as each of them would be retained once more otherwise.
     state = Lock(State(core: consume core))
-    laterGeneration = consume generation
+    ownGeneration = consume generation
     self.started = consume started
     self.around = consume around
     self.place = consume place
@@ -309,8 +311,14 @@ extension Execution {
   /// Whether the chain's token is cancelled, which cancels the generation after the handlers that were added before.
   private var isChainCancelled: Bool { chain?.tokenIfMade?.isCancelled ?? false }
 
-  /// Nil while nothing has listened to it or cancelled it, and once the run has completed.
-  private var generation: CancellationToken? { laterGeneration ?? chain?.firstGenerationIfMade }
+  /// What cancels the runs of its generation, if anything can; kept, since what the run has abandoned asks it later.
+  private var generation: CancellationToken? {
+    if let ownGeneration { return ownGeneration }
+    return state.withLock { state in
+      state.generation = state.core?.firstGenerationIfMade ?? state.core?.tokenIfMade ?? state.generation
+      return state.generation
+    }
+  }
   private var isGenerationCancelled: Bool { generation?.isCancelled ?? false }
 
   private var isCancellationRequestedHere: Bool {
@@ -365,7 +373,7 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      if let generation = execution.laterGeneration ?? execution.chain?.firstGeneration { tokens.append(generation) }
+      if let generation = execution.ownGeneration ?? execution.chain?.firstGeneration { tokens.append(generation) }
       tokens += execution.around?.tokens ?? []
     }
     guard !tokens.isEmpty else { return await wait() }

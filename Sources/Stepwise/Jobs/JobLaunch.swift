@@ -226,7 +226,10 @@ struct JobCallsMachine<Update> {
 
   /// Returns the next call to make; the previous one has returned.
   mutating func next() -> Call? {
-    if nextUpdates.isEmpty { (updates, nextUpdates) = (nextUpdates, updates.reversed()) }
+    if nextUpdates.isEmpty {
+      updates.reverse()
+      swap(&updates, &nextUpdates)
+    }
     let call = exchange(&isStartPending, with: false) ? .start : nextUpdates.popLast().map(Call.update)
     caller = call == nil ? .none : .calling
     // A burst leaves no memory behind.

@@ -92,9 +92,7 @@ package final class Broadcast<State, Key: Hashable & Sendable>: Sendable {
   package final class Subscription: Sendable {
     private let broadcast: Broadcast
 
-    fileprivate init(_ broadcast: Broadcast) {
-      self.broadcast = broadcast
-    }
+    fileprivate init(_ broadcast: Broadcast) { self.broadcast = broadcast }
 
     deinit {
       broadcast.update { $0.consumers[ObjectIdentifier(self)] = nil }

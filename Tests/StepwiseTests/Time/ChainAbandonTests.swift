@@ -74,6 +74,28 @@ struct ChainAbandonTests {
     #expect(log.elements.last == "undo late false")
   }
 
+  /// Its outer run has completed by then.
+  @Test(arguments: [false, true]) func `An abandoned chain knows why its outer run was cancelled`(byToken: Bool) async {
+    let inner = Chain { [log, comesBack] (number: Int) in
+      log.record("late began")
+      await comesBack.valueIgnoringCancellation()
+      return number
+    }
+    .then { $0 }
+    .finally { [log] state in log.record("late \(state.summary)") }
+    let outer = Chain { (number: Int) in number }.appending(inner).abandon(after: .seconds(5), clock: clock)
+      .finally { [log] state in log.record("outer \(state.summary)") }
+    let run = Task { await resultOf { try await outer.run(1) } }
+    await clock.sleepers(atLeast: 1)
+    await log.wait(for: "late began")
+    if byToken { outer.cancellationToken.cancel(reason: "stop") } else { outer.cancelRuns(reason: "stop") }
+    clock.advance(by: .seconds(5))
+    _ = await run.value
+    comesBack.settle(())
+    await log.elements(atLeast: 3)
+    #expect(log.elements == ["late began", "outer cancelled stop", "late cancelled stop"])
+  }
+
   // G67
   @Test func `A late value is discarded`() async {
     let chain = Chain("stubborn") { [log, comesBack] (number: Int) in
