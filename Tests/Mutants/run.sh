@@ -6,7 +6,7 @@
 #   Tests/Mutants/run.sh random 3 [42]  three that a seed chooses; without it, a new one, which is printed
 #   Tests/Mutants/run.sh find           none
 #
-# It says first which mutants no longer find their text, and tries the others in a copy of the sources, all in one build:
+# It says first which mutants no longer find their text, and tries the chosen ones in a copy of the sources, all in one build:
 # `isMutant(3)` is true while the link `mutant` beside it says 3, in child processes, too. Without a mutant each of the tests
 # has to pass, so that what fails, fails because of the mutant.
 set -euo pipefail
@@ -133,7 +133,8 @@ copy() {
     esac
     printf '%s\0' "$file"
   done | tar --null -T - -cf - | tar -xf - -C "$package"
-  for number in $numbers; do change "$package/Sources" "$number"; done > "$scratch/files"
+  # With all mutants, so that one that no longer compiles is noticed even when others are tried.
+  for number in $found; do change "$package/Sources" "$number"; done > "$scratch/files"
   sed "s|^\($package/Sources/[^/]*\)/.*|\1|" "$scratch/files" | sort -u | while IFS= read -r module; do
     cat > "$module/Mutant.swift" << END
 #if canImport(Darwin)
@@ -185,11 +186,12 @@ judge() {
 }
 
 mkdir -p "$scratch"
-kept=""
+found="" kept=""
 for number in $all; do
   if ! change Sources "$number" dry > /dev/null; then
     failed=1
   else
+    found="$found$number "
     case " ${numbers//$'\n'/ } " in *" $number "*) kept="$kept$number " ;; esac
   fi
 done
