@@ -79,9 +79,7 @@ public final class CancellationToken: Sendable {
   /// The reason of the cancellation, if the token has been cancelled with one.
   public var reason: String? { request?.reason }
 
-  package var request: Cancellation? {
-    isCancelled ? state.withLock { $0.cancellation } : nil
-  }
+  package var request: Cancellation? { isCancelled ? state.withLock { $0.cancellation } : nil }
 
   /// Cancels the token permanently and calls its handlers on the current thread, in the order of their registration.
   ///
@@ -165,6 +163,25 @@ public final class CancellationToken: Sendable {
     guard let key else { return }
     // The removed listener is released outside the lock.
     _ = state.withLock { $0.listeners.remove(key) }
+  }
+}
+
+/// A token that is made when it is first needed.
+// An `AtomicLazyReference` looks up a type whenever it is read. Safety: set once, and released with what stores it.
+struct LazyToken: ~Copyable, Sendable {
+  private let made = Atomic<Unmanaged<CancellationToken>?>(nil)
+
+  deinit { made.load(ordering: .acquiring)?.release() }
+
+  var ifMade: CancellationToken? { made.load(ordering: .acquiring)?.takeUnretainedValue() }
+
+  var value: CancellationToken {
+    if let ifMade { return ifMade }
+    let new = Unmanaged.passRetained(CancellationToken())
+    let made = made.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
+    guard let earlier = made.original else { return new.takeUnretainedValue() }
+    new.release()
+    return earlier.takeUnretainedValue()
   }
 }
 

@@ -100,9 +100,13 @@ struct Branches<Input: Sendable>: Sendable {
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if !outputs.isEmpty { await fork.decided() }
       // The task of the one that decided as well: its handlers and undos are shielded.
-      if !fork.isReplayed { group.cancelAll() }
+      func cancelAll() {
+        group.cancelAll()
+        fork.interrupt()
+      }
+      if !fork.isReplayed { cancelAll() }
       while await group.nextResult() != nil {
-        if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }
+        if fork.isReplayed, fork.hasDeciderEnded { cancelAll() }
       }
     }
     return fork.takeBranches()

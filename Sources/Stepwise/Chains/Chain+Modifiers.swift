@@ -73,9 +73,7 @@ extension Chain {
             attempts.replayNext()
             continue
           }
-          guard await attempts.waitForNext(by: frame.execution.wait), !frame.execution.isCancellationRequested else {
-            throw error
-          }
+          guard await attempts.waitForNext(in: frame.execution) else { throw error }
         }
       }
     }

@@ -69,7 +69,7 @@ extension Step {
 
   /// Retries the step when it fails.
   ///
-  /// Cancellation is never retried, and ends the delay between attempts immediately.
+  /// Cancellation of its task is never retried, and ends the delay between attempts immediately.
   ///
   /// - Parameters:
   ///   - policy: The number of attempts and the delay between them.

@@ -141,8 +141,8 @@ final class ChainCore: Sendable {
   // MARK: - Cancelling all runs
 
   /// The token, which it shares with the chains derived from it.
-  var token: CancellationToken { first.token }
-  var tokenIfMade: CancellationToken? { first.tokenIfMade }
+  var token: CancellationToken { first.token.value }
+  var tokenIfMade: CancellationToken? { first.token.ifMade }
 
   // What cancels the runs that start between two calls of `cancelRuns` is the second call, or the chain's token. It
   // interrupts a run made by `start`; a plain run checks it before each step.

@@ -19,6 +19,8 @@ package final class Execution: Sendable {
   /// Cancelled by `cancelRuns` and by the chain's token; nil for a plain run before the first call of `cancelRuns`.
   let ownGeneration: CancellationToken?
   /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
+  ///
+  /// -1 before the first check, and -2 as soon as one has found it cancelled.
   let checkedCount: Atomic<Int>
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
@@ -113,9 +115,7 @@ package final class Execution: Sendable {
   func complete() { _ = state.withLock { $0.core.take() } }
 
   /// The tokens around the run, and the observers of what starts in it.
-  var surroundings: Surroundings? {
-    recording?.scope.map { (around ?? .empty).observed(by: $0) } ?? around
-  }
+  var surroundings: Surroundings? { recording?.scope.map { (around ?? .empty).observed(by: $0) } ?? around }
   var child: Child? { place?.child }
   var enclosing: StartedRun? { place?.enclosing }
   var outer: Execution? { child?.outer }
@@ -135,9 +135,7 @@ package final class Execution: Sendable {
   /// The step that began last; of chains that ran as a step, their step that ended them.
   ///
   /// When the run has failed, that is the step that failed.
-  var lastStep: ChainStep {
-    lastFailedCall ?? lastPlannedStep
-  }
+  var lastStep: ChainStep { lastFailedCall ?? lastPlannedStep }
 
   private var lastPlannedStep: ChainStep {
     let index = lastIndex
@@ -263,22 +261,23 @@ package final class Execution: Sendable {
 
 // MARK: - Cancellation
 
-// What happens on a cancellation during a retried step of a nested chain, in order. What failed attempts completed was
-// undone before the next attempt.
+// What happens on a cancellation during a retried step of a nested chain, in order. What a failed attempt completed is
+// undone before the wait for the next one.
 //
 // 1. `StartedRun.cancel`, a token or `cancelRuns` stores the request, once, and counts it in `CancellationCount`; so
-//    does a branch with its decision. A cancelled task interrupts the step; a plain run that only `cancelRuns` reaches
-//    has none, and its step goes on. The wait between two attempts ends in any case (`wait` below).
+//    does a branch with its decision. A cancelled task interrupts the step; a plain run has a task that `cancelRuns`
+//    cancels only if its chain's token was accessed before (`performApart`), and otherwise its step goes on. The wait
+//    between two attempts ends in any case (`wait` below), except in `Step.retry`, which is a part of the step.
 // 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt, because
-//    `isInterrupted` of the nested run also checks the runs that contain it; what the last attempt completed is undone
-//    with the rest. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead, the next
-//    step does not begin; after the last step, the chain ends with the value.
+//    `isInterrupted` of the nested run also checks the runs that contain it; what an interrupted attempt completed is
+//    undone with the rest. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead, the
+//    next step does not begin; after the last step, the chain ends with the value.
 // 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`close`), undoes
 //    its completed steps, newest first, calls `onError` with undos that failed, and then its `finally` handlers. All of
 //    that is shielded.
 // 4. `ChainCore.check` passes the error of the step on. The outer run ends like the nested one, cancelled for the reason
-//    of the request. A run with its own task then leaves its gate and its tokens, and what awaits it resumes
-//    (`ChainCore.finish`).
+//    of the request; if only the nested run was cancelled, it fails, and may recover. A run with its own task then
+//    leaves its gate and its tokens, and what awaits it resumes (`ChainCore.finish`).
 //
 // Whether a run should stop, and why: its task, itself, its chain, a token around it, a sibling that has decided their
 // step, or a run that contains it.
@@ -293,13 +292,15 @@ extension Execution {
   ///
   /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
   private var isCancellationRequestedElsewhere: Bool {
-    let (count, checked) = (CancellationCount.current, checkedCount.load(ordering: .relaxed))
+    let (count, checked) = (CancellationCount.current, checkedCount.load(ordering: .acquiring))
     guard checked != count else { return false }
+    if checked == -2 { return true }
     var next: Execution? = self
     while let execution = next, execution.checkedCount.load(ordering: .relaxed) != count {
       if execution.isCancellationRequestedHere {
         // A cancellation is visible before it is counted; a check that did not see it does not hide it any more.
-        execution.checkedCount.store(-1, ordering: .relaxed)
+        let reached = sequence(first: self) { $0 === execution ? nil : $0.outer }
+        for execution in reached { execution.checkedCount.store(-2, ordering: .releasing) }
         return true
       }
       next = execution.outer
@@ -337,10 +338,7 @@ extension Execution {
 
   /// The cancellation that was requested of this run, or of a run that contains it, and not only of its task.
   var ownRequest: Cancellation? {
-    for execution in sequence(first: self, next: \.outer) {
-      if let request = execution.requestToItself { return request }
-    }
-    return nil
+    sequence(first: self, next: \.outer).lazy.compactMap(\.requestToItself).first
   }
 
   private var requestToItself: Cancellation? {
@@ -366,19 +364,21 @@ extension Execution {
     return hasHandle && started?.request != nil ? "its handle" : "its task"
   }
 
-  /// Waits in such a way that any cancellation of the run ends the wait.
+  /// Waits, in a separate task, in such a way that any cancellation of the run ends the wait.
   ///
-  /// A run with its own task is interrupted anyway. A plain run checks for cancellation only before each step, so it
-  /// waits in a separate task.
+  /// A plain run checks for cancellation only before each step, and any code may call `step` in another task than the
+  /// run's.
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
-    for execution in sequence(first: self, next: \.outer) where execution.started == nil {
-      if let generation = execution.ownGeneration ?? execution.chain?.firstGeneration { tokens.append(generation) }
+    for execution in sequence(first: self, next: \.outer) {
       tokens += execution.around?.tokens ?? []
+      let generation = execution.ownGeneration ?? execution.chain?.firstGeneration
+      let interruptions = [execution.started?.interruption.value, execution.child?.fork.interruption]
+      tokens += ([generation] + interruptions).compactMap { $0 }
     }
-    guard !tokens.isEmpty else { return await wait() }
     let task = spawn(wait)
     let listeners = tokens.map { $0.listen { _ in task.cancel() } }
+    if isCancellationRequestedElsewhere { task.cancel() }
     defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
     return await withTaskCancellationHandler {
       await task.value
@@ -396,5 +396,13 @@ extension Execution {
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
       return execution.isGenerationCancelled || execution.isChainCancelled || execution.around?.request != nil
     }
+  }
+}
+
+extension Attempts {
+  /// Waits until the next attempt of code in a run is due; returns false when that was cancelled.
+  mutating func waitForNext(in run: Execution?) async -> Bool {
+    guard let run else { return await waitForNext() }
+    return await waitForNext(by: run.wait) && !run.isCancellationRequested
   }
 }

@@ -67,6 +67,7 @@ final class Fork: Sendable {
   private let machine: Lock<ForkMachine<Execution>>
   /// The index of the branch that decided the step.
   private let decision = OnceCell<Int>()
+  private let madeInterruption = LazyToken()
   /// Its place in the journal of the run, if there is one.
   let place: JournalPlace?
   private let journal: (any RunJournal)?
@@ -113,6 +114,12 @@ final class Fork: Sendable {
     // A chain alone cancels no other one.
     if nesting != .chain { CancellationCount.increment() }
   }
+
+  /// For what waits in other tasks than those of the branches; nil where no branch cancels another one.
+  var interruption: CancellationToken? { nesting == .chain ? nil : madeInterruption.value }
+
+  /// Ends the waits in the branches, whose tasks are cancelled.
+  func interrupt() { madeInterruption.ifMade?.cancel() }
 }
 
 /// The relation of a run to the run that contains it as a step.
@@ -166,9 +173,7 @@ final class StepPart: Sendable {
   }
 
   /// Passes the undos of what has completed here on to what is around it.
-  func end() async {
-    await execution.adopt(undos.takeAll(closing: true), in: outer)
-  }
+  func end() async { await execution.adopt(undos.takeAll(closing: true), in: outer) }
 }
 
 extension Execution {

@@ -329,9 +329,7 @@ extension Frame {
   var undos: UndoStack { ownUndos ?? execution.undos }
   var undosIfAny: UndoStack? { ownUndos ?? execution.undosIfAny }
 
-  var step: ChainStep {
-    ChainStep(index: index, name: chain.name(at: index - execution.firstStep))
-  }
+  var step: ChainStep { ChainStep(index: index, name: chain.name(at: index - execution.firstStep)) }
 
   /// Stores how to undo the step that has just completed.
   @inline(never)

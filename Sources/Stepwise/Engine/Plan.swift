@@ -35,9 +35,8 @@ package final class Node: Sendable {
 
   let parent: Node?
   package let part: Part
-  /// Of the first part, the token of the chains that begin with it; made when it is first needed.
-  // An `AtomicLazyReference` looks up a type whenever it is read. Safety: set once, and released with the node.
-  private let madeToken = Atomic<Unmanaged<CancellationToken>?>(nil)
+  /// Of the first part, the token of the chains that begin with it.
+  let token = LazyToken()
 
   /// The parts of the path that ends here.
   package var parts: [Part] { sequence(first: self, next: \.parent).reversed().map(\.part) }
@@ -45,19 +44,6 @@ package final class Node: Sendable {
   init(_ part: Part, after parent: Node?) {
     self.parent = parent
     self.part = part
-  }
-
-  deinit { madeToken.load(ordering: .acquiring)?.release() }
-
-  var tokenIfMade: CancellationToken? { madeToken.load(ordering: .acquiring)?.takeUnretainedValue() }
-
-  var token: CancellationToken {
-    if let tokenIfMade { return tokenIfMade }
-    let new = Unmanaged.passRetained(CancellationToken())
-    let made = madeToken.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
-    guard let earlier = made.original else { return new.takeUnretainedValue() }
-    new.release()
-    return earlier.takeUnretainedValue()
   }
 
   /// The number of steps, including those of nested chains.

@@ -79,6 +79,8 @@ final class Gate: Sendable {
   let completion = OnceCell<Void>()
   private let state: Lock<State>
   private let flag = Atomic(false)
+  /// Cancelled with the run, for what waits in other tasks than its own.
+  let interruption = LazyToken()
 
   init(
     entrance: Entrance?,
@@ -117,6 +119,7 @@ final class Gate: Sendable {
     // It leaves the queue now, not when its task has noticed.
     if isFirst, let gateID { entrance?.gate.withdraw(CollectionOfOne(gateID)) }
     task?.cancel()
+    if isFirst { interruption.ifMade?.cancel() }
     return isFirst
   }
 

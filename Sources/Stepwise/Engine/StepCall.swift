@@ -205,11 +205,7 @@ extension StepCall {
         }
         guard await attempts.allowAnother(after: error, if: isRetryable), !isCancelled else { throw error }
         record?.retrying(attempt: attempts.number + 1, after: error)
-        let isDue = await attempts.waitForNext { wait in
-          guard let execution else { return await wait() }
-          return await execution.wait(wait)
-        }
-        guard isDue, !isCancelled else { throw error }
+        guard await attempts.waitForNext(in: execution), !isCancelled else { throw error }
       }
     }
   }

@@ -23,9 +23,7 @@ struct Recording: Sendable {
       self.outer = outer
     }
 
-    var isOpen: Bool {
-      sequence(first: self, next: \.outer).allSatisfy { $0.isAwaited?() ?? true }
-    }
+    var isOpen: Bool { sequence(first: self, next: \.outer).allSatisfy { $0.isAwaited?() ?? true } }
   }
 
   private init(_ recorder: RunRecorder, _ part: Part?) {

@@ -120,9 +120,7 @@ public enum RunObservers: Sendable {
 
   static func use() { used.store(true, ordering: .releasing) }
 
-  static var all: [any RunObserver] {
-    isUsed ? installed.withLock { $0.elements } : []
-  }
+  static var all: [any RunObserver] { isUsed ? installed.withLock { $0.elements } : [] }
 
   /// Notifies an observer of every run that starts from now on in this process.
   ///

@@ -133,9 +133,7 @@ extension Progression {
 final class LineCore: Sendable {
   private let machine: Lock<LineMachine<LineWork, any AnyBox, Once<Void>>>
 
-  init(maxConcurrent: Int) {
-    machine = Lock(LineMachine(maxConcurrent: maxConcurrent))
-  }
+  init(maxConcurrent: Int) { machine = Lock(LineMachine(maxConcurrent: maxConcurrent)) }
 
   @usableFromInline
   func add(_ work: LineWork) -> Bool {
@@ -172,9 +170,7 @@ final class LineCore: Sendable {
   }
 
   /// Starts a worker, isolated from the cancellation and the step context of the task that makes its work start.
-  private func begin(_ work: LineWork) {
-    _ = spawn { await outsideRuns { await self.work(on: work) } }
-  }
+  private func begin(_ work: LineWork) { _ = spawn { await outsideRuns { await self.work(on: work) } } }
 
   /// Runs one progression after another, until none may start.
   @concurrent private func work(on first: LineWork) async {
@@ -196,9 +192,7 @@ final class LineCore: Sendable {
 final class LineHandle: Sendable {
   @usableFromInline let core: LineCore
 
-  init(maxConcurrent: Int) {
-    core = LineCore(maxConcurrent: maxConcurrent)
-  }
+  init(maxConcurrent: Int) { core = LineCore(maxConcurrent: maxConcurrent) }
 
   deinit { _ = core.clearPending() }
 }
@@ -231,9 +225,7 @@ struct LineMachine<Work, Product, Waiter> {
   /// Whether further work is accepted.
   private var isOpen = true
 
-  init(maxConcurrent: Int) {
-    limit = max(1, maxConcurrent)
-  }
+  init(maxConcurrent: Int) { limit = max(1, maxConcurrent) }
 
   private var isEmpty: Bool { running == 0 && pending.isEmpty && products.isEmpty }
 

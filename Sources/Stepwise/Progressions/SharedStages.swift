@@ -85,9 +85,7 @@ private final class SharedRun<P: Progression>: Sendable {
     state = Lock(State(machine: Machine(first: first, isLast: first.result != nil, sharing: sharing)))
   }
 
-  func join() -> Machine.ConsumerID {
-    state.withLock { $0.machine.join() }
-  }
+  func join() -> Machine.ConsumerID { state.withLock { $0.machine.join() } }
 
   func leave(_ id: Machine.ConsumerID) {
     let (work, isAbandoned) = state.withLock { $0.machine.leave(id) }

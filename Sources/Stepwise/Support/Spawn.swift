@@ -80,11 +80,7 @@ private func onPreferredExecutor<Value>(
 }
 
 @concurrent
-private func moveToPreferredExecutor() async {
-  arrive()
-}
+private func moveToPreferredExecutor() async { arrive() }
 
 /// Does some work on the executor: the compiler removes a switch that only asynchronous calls follow.
-private func arrive() {
-  _ = Task.isCancelled
-}
+private func arrive() { _ = Task.isCancelled }

@@ -53,6 +53,27 @@ struct StepsInFlightTests {
     #expect(await run.outcome.brief == "cancelled stop \(Fault())")
   }
 
+  // G62
+  @Test(arguments: [false, true])
+  func `A cancellation ends the backoff of a step that the code of the run does not await`(raced: Bool) async {
+    let (clock, gate) = (ManualClock(), Turnstile())
+    let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(60)))
+    let waiting = Chain { () -> Int in
+      Task { try await step("a", retry: policy, clock: clock) { throw Fault() } }
+      await clock.sleepers(atLeast: 1)
+      throw Fault()
+    }
+    let other = Chain { () -> Int in
+      await gate.passWhateverHappens()
+      return 2
+    }
+    let run = (raced ? .race(waiting, other) : waiting).start()
+    await clock.sleepers(atLeast: 1)
+    gate.open()
+    if !raced { run.cancel(reason: "stop") }
+    #expect(await run.outcome.brief == (raced ? "resolved 2" : "cancelled stop \(Fault())"))
+  }
+
   // G45
   @Test(arguments: [false, true])
   func `Work that outlives its run begins no step`(started: Bool) async throws {
