@@ -267,7 +267,7 @@ package final class Execution: Sendable {
 // 1. `StartedRun.cancel`, a token or `cancelRuns` stores the request, once, and counts it in `CancellationCount`; so
 //    does a branch with its decision. A cancelled task interrupts the step; a plain run has a task that `cancelRuns`
 //    cancels only if its chain's token was accessed before (`performApart`), and otherwise its step goes on. The wait
-//    between two attempts ends in any case (`wait` below), except in `Step.retry`, which is a part of the step.
+//    between two attempts ends as well (`wait` below), except in `Step.retry`, which is a part of the step.
 // 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt, because
 //    `isInterrupted` of the nested run also checks the runs that contain it; what an interrupted attempt completed is
 //    undone with the rest. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead, the
@@ -367,14 +367,14 @@ extension Execution {
   /// Waits, in a separate task, in such a way that any cancellation of the run ends the wait.
   ///
   /// A plain run checks for cancellation only before each step, and any code may call `step` in another task than the
-  /// run's.
+  /// run's, which the cancellation of a plain run's task does not reach.
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) {
-      tokens += execution.around?.tokens ?? []
-      let generation = execution.ownGeneration ?? execution.chain?.firstGeneration
-      let interruptions = [execution.started?.interruption.value, execution.child?.fork.interruption]
-      tokens += ([generation] + interruptions).compactMap { $0 }
+      let own = execution.started?.interruption.value ?? execution.ownGeneration ?? execution.chain?.firstGeneration
+      tokens += [own, execution.child?.fork.interruption].compactMap { $0 }
+      // They cancel a run with its own task themselves.
+      if execution.started == nil { tokens += execution.around?.tokens ?? [] }
     }
     let task = spawn(wait)
     let listeners = tokens.map { $0.listen { _ in task.cancel() } }

@@ -74,6 +74,28 @@ struct StepsInFlightTests {
     #expect(await run.outcome.brief == (raced ? "resolved 2" : "cancelled stop \(Fault())"))
   }
 
+  /// A journal asks the task whether a step was interrupted.
+  @Test(arguments: seeds(20))
+  func `The backoff of a branch that has lost ends after its task was cancelled`(seed: UInt64) async throws {
+    try await simulate(seed: seed) { [log] clock in
+      let policy = RetryPolicy(maxAttempts: 2, backoff: .constant(.seconds(60)))
+      let losing = Chain { () in
+        do {
+          try await step("a", retry: policy, clock: clock) { throw Fault() }
+        } catch {
+          log.record("cancelled: \(Task.isCancelled)")
+          throw error
+        }
+      }
+      let failing = Chain { () in
+        try await clock.sleep(for: .seconds(1))
+        throw Fault(1)
+      }
+      _ = await Chain<Void, (Void, Void)>.zip(losing, failing).start().outcome
+    }
+    #expect(log.elements == ["cancelled: true"])
+  }
+
   // G45
   @Test(arguments: [false, true])
   func `Work that outlives its run begins no step`(started: Bool) async throws {
