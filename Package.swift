@@ -98,7 +98,9 @@ let package = Package(
     .executableTarget(name: "SignalChild", dependencies: ["Stepwise"], path: "Tests/SignalChild"),
     .testTarget(
       name: "StepwiseTests",
-      dependencies: ["Stepwise", "StepwiseTesting", "TestSupport", "SignalChild"]
+      dependencies: [
+        "Stepwise", "StepwiseCheckpoints", "StepwiseTesting", "StepwiseTracing", "TestSupport", "SignalChild",
+      ]
     ),
     .testTarget(
       name: "StepwiseTracingTests",

@@ -179,7 +179,7 @@ public func trace<Value>(
   capacity: Int = 4_096,
   clock: any Clock<Duration> = ContinuousClock(),
   isolation: isolated (any Actor)? = #isolation,
-  _ body: () async throws -> Value
+  _ body: nonisolated(nonsending) () async throws -> Value
 ) async -> TracedResult<Value> {
   let runs = await collectingRuns(capacity: capacity, maxRuns: 256, clock: clock, body)
   return TracedResult(result: runs.result, trace: RunTrace(of: runs.readings, droppedRunCount: runs.droppedCount))

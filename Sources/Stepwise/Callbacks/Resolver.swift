@@ -107,7 +107,7 @@ public func withResolver<Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation,
   file: String = #fileID,
   line: UInt = #line,
-  _ body: @concurrent (Resolver<Value>) async throws -> Void
+  _ body: (Resolver<Value>) async throws -> Void
 ) async throws -> Value {
   let box = ResolverBox<Value>(file: file, line: line)
   await handOut(box, isolation: isolation, body)
@@ -118,7 +118,7 @@ public func withResolver<Value: Sendable>(
 private func handOut<Value: Sendable>(
   _ box: ResolverBox<Value>,
   isolation: isolated (any Actor)?,
-  _ body: @concurrent (Resolver<Value>) async throws -> Void
+  _ body: (Resolver<Value>) async throws -> Void
 ) async {
   let resolver = Resolver(box: box)
   do {

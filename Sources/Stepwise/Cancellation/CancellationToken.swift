@@ -5,7 +5,7 @@ import Synchronization
 
 /// Cancels everything that belongs together, such as the runs and callbacks of a screen, once and permanently.
 ///
-/// Give each screen or session a token, and cancel it when your user leaves. Use ``withCancellation(by:isolation:_:)``
+/// Give each screen or session a token, and cancel it when your user leaves. Use ``withCancellation(by:_:)``
 /// to let a token cancel a task, and ``withCancellationToken(isolation:_:)`` to let a task cancel a token. Handlers and
 /// outcomes receive the reason. You can use it from any thread.
 ///

@@ -14,7 +14,8 @@
 /// }
 /// ```
 ///
-/// The body runs in the caller's isolation: you can change local variables and capture values that are not Sendable.
+/// The body runs in the caller's task and isolation: you can change local variables and capture values that are not
+/// Sendable.
 ///
 /// In a run, and in the child tasks and tasks that a run creates, the call is a step of that run. It checks for
 /// cancellation before the body, and `onError` and ``Run/failedStep`` name it. The run waits for it, even when your code
@@ -28,25 +29,22 @@
 ///   - retry: The number of attempts and the delay between them; one attempt when nil.
 ///   - isRetryable: Returns whether to retry after an error; by default every error is retried. Cancellation is never
 ///     retried.
-///   - timeout: The time limit of each attempt; none when nil. When the time is up, the body is cancelled and awaited.
-///     A value that it still returns is the step's.
-///   - clock: The clock that measures the delays and the time limit.
+///   - clock: The clock that measures the delays.
 ///   - body: The work of the step.
 /// - Returns: What the body returns, even if the run was cancelled while it ran.
-/// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
-///   the body when the run is cancelled, has ended, or has abandoned the calling code.
+/// - Throws: What the body throws in the last attempt; `CancellationError` before the body when the run is cancelled,
+///   has ended, or has abandoned the calling code.
 @discardableResult @inlinable
 public func step<Value>(
   _ name: String,
   retry: RetryPolicy? = nil,
   if isRetryable: (any Error) async -> Bool = { _ in true },
-  timeout: Duration? = nil,
   clock: any Clock<Duration> = ContinuousClock(),
   _ body: () async throws -> Value
 ) async throws -> Value {
   let call = try StepCall(name)
-  guard retry == nil, timeout == nil, call.isPlain else {
-    return try await call.perform(name, StepAttempts(retry, timeout, clock), if: isRetryable, body)
+  guard retry == nil, call.isPlain else {
+    return try await call.perform(name, StepAttempts(retry, clock), if: isRetryable, body)
   }
   do {
     let value = try await body()
@@ -64,25 +62,94 @@ public func step<Value>(
 /// shielded from cancellation. An undo that throws is reported to `onError` as an ``UndoError``. A step inside a step
 /// with `retry` or `timeout` is undone when that attempt fails.
 ///
-/// `undo` receives the value. See ``step(_:retry:if:timeout:clock:_:)`` for the other parameters. Outside of a run, and in
-/// undos and handlers, this throws ``ChainError/outsideRun`` before the body.
+/// `undo` receives the value. See ``step(_:retry:if:clock:_:)`` for the other parameters. Outside of a run, and in undos
+/// and handlers, this throws ``ChainError/outsideRun`` before the body.
 @discardableResult
 public func step<Value: Sendable>(
   _ name: String,
   retry: RetryPolicy? = nil,
   if isRetryable: (any Error) async -> Bool = { _ in true },
-  timeout: Duration? = nil,
   clock: any Clock<Duration> = ContinuousClock(),
   _ body: () async throws -> Value,
   undo: @escaping @Sendable (Value) async throws -> Void
 ) async throws -> Value {
-  let attempts = StepAttempts(retry, timeout, clock)
-  return try await StepCall(name).perform(name, attempts, if: isRetryable, body, isUndoable: true) { value in
+  try await StepCall(name).perform(name, StepAttempts(retry, clock), if: isRetryable, body, isUndoable: true) { value in
     { try await undo(value) }
   }
 }
 
 /// Performs a named step whose undo does not need its value.
+///
+/// See ``step(_:retry:if:clock:_:undo:)-(_,_,_,_,_,(Value)->Void)``.
+@discardableResult
+public func step<Value: Sendable>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: (any Error) async -> Bool = { _ in true },
+  clock: any Clock<Duration> = ContinuousClock(),
+  _ body: () async throws -> Value,
+  undo: @escaping @Sendable () async throws -> Void
+) async throws -> Value {
+  try await StepCall(name).perform(name, StepAttempts(retry, clock), if: isRetryable, body, isUndoable: true) { _ in
+    undo
+  }
+}
+
+// MARK: - With a time limit
+
+/// Performs a named step with a time limit.
+///
+/// The body runs in another task, which the step cancels and awaits when its time is up. So it obeys the rules of
+/// `Task { }`: it runs on the actor that it is written on, and cannot change the caller's local variables.
+///
+/// See ``step(_:retry:if:clock:_:)`` for the other parameters.
+///
+/// - Parameters:
+///   - timeout: The time limit of each attempt; none when nil. A value that the body still returns is the step's.
+///   - clock: The clock that measures the delays and the time limit.
+/// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
+///   the body when the run is cancelled, has ended, or has abandoned the calling code.
+@discardableResult
+public func step<Value: Sendable>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: (any Error) async -> Bool = { _ in true },
+  timeout: Duration?,
+  clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext @_implicitSelfCapture
+  _ body: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  let call = try StepCall(name)
+  let attempts = StepAttempts(retry, clock, isLimited: timeout != nil)
+  return try await call.perform(name, attempts, if: isRetryable) {
+    try await call.limited(name, to: timeout, clock, body)
+  }
+}
+
+/// Performs a named step with a time limit that can be undone.
+///
+/// See ``step(_:retry:if:timeout:clock:_:)`` for the body, and
+/// ``step(_:retry:if:clock:_:undo:)-(_,_,_,_,_,(Value)->Void)`` for the undo.
+@discardableResult
+public func step<Value: Sendable>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: (any Error) async -> Bool = { _ in true },
+  timeout: Duration?,
+  clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext @_implicitSelfCapture
+  _ body: @escaping @Sendable @isolated(any) () async throws -> Value,
+  undo: @escaping @Sendable (Value) async throws -> Void
+) async throws -> Value {
+  let call = try StepCall(name)
+  let attempts = StepAttempts(retry, clock, isLimited: timeout != nil)
+  let limited = { try await call.limited(name, to: timeout, clock, body) }
+  return try await call.perform(name, attempts, if: isRetryable, limited, isUndoable: true) { value in
+    { try await undo(value) }
+  }
+}
+
+/// Performs a named step with a time limit whose undo does not need its value.
 ///
 /// See ``step(_:retry:if:timeout:clock:_:undo:)-(_,_,_,_,_,_,(Value)->Void)``.
 @discardableResult
@@ -90,11 +157,19 @@ public func step<Value: Sendable>(
   _ name: String,
   retry: RetryPolicy? = nil,
   if isRetryable: (any Error) async -> Bool = { _ in true },
-  timeout: Duration? = nil,
+  timeout: Duration?,
   clock: any Clock<Duration> = ContinuousClock(),
-  _ body: () async throws -> Value,
+  @_inheritActorContext @_implicitSelfCapture
+  _ body: @escaping @Sendable @isolated(any) () async throws -> Value,
   undo: @escaping @Sendable () async throws -> Void
 ) async throws -> Value {
-  let attempts = StepAttempts(retry, timeout, clock)
-  return try await StepCall(name).perform(name, attempts, if: isRetryable, body, isUndoable: true) { _ in undo }
+  try await step(
+    name,
+    retry: retry,
+    if: isRetryable,
+    timeout: timeout,
+    clock: clock,
+    body,
+    undo: { _ in try await undo() }
+  )
 }

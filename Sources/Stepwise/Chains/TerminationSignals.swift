@@ -26,7 +26,7 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The first signal cancels the body like a token in ``withCancellation(by:isolation:_:)``, with the reason "SIGINT" or
+/// The first signal cancels the body like a token in ``withCancellation(by:_:)``, with the reason "SIGINT" or
 /// "SIGTERM". Runs that were started in the body are cancelled, too. After the first of either signal both have their
 /// default effect: a second Ctrl-C ends the process.
 ///
@@ -37,20 +37,19 @@ import Synchronization
 /// cancels all of their bodies. When the last of them returns, the signals have the effect again that they had before.
 ///
 /// - Parameters:
-///   - isolation: The isolation of the body, by default the caller's.
-///   - body: The work to run.
+///   - body: The work to run, in another task, so it obeys the rules of `Task { }`.
 /// - Returns: What the body returns, whether or not it was cancelled.
 /// - Throws: Only what the body throws.
 public func withTerminationSignals<Value: Sendable>(
-  isolation: isolated (any Actor)? = #isolation,
-  _ body: @concurrent @escaping () async throws -> Value
+  @_inheritActorContext @_implicitSelfCapture
+  _ body: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
   let (token, runs) = (CancellationToken(), RunsBegun(in: .current))
   let call = TerminationSignals.shared.begin(token)
   defer { TerminationSignals.shared.end(call) }
   let result = await Result.of {
     try await RunsBegun.$current.withValue(runs) {
-      try await withCancellation(by: token, isolation: isolation, body)
+      try await withCancellation(by: token, body)
     }
   }
   await runs.counter.drain().valueIgnoringCancellation()

@@ -3,8 +3,8 @@
 
 /// Runs a body that is cancelled when the token or the calling task is cancelled.
 ///
-/// The body runs in the caller's isolation, in its own task, which the caller awaits. It does not have to be Sendable,
-/// nor do its captures. Cancelling the token interrupts runs of chains in the body and in its child tasks immediately.
+/// The body runs in another task, which the caller awaits, so it obeys the rules of `Task { }`: it runs on the actor that
+/// it is written on, and cannot change the caller's local variables. Cancelling the token interrupts runs of chains in the body and in its child tasks immediately.
 /// A run in an unstructured task that the body created stops at its next step. A run that `start` started in the body
 /// is cancelled immediately, even after the body has returned. If the token is already cancelled, the body still runs,
 /// in a cancelled task.
@@ -15,21 +15,19 @@
 ///
 /// - Parameters:
 ///   - token: The token that cancels the body.
-///   - isolation: The isolation of the body, by default the caller's.
 ///   - body: The work to run.
 /// - Returns: What the body returns, whether or not it was cancelled.
 /// - Throws: Only what the body throws; cancellation of the token alone is not an error.
 public func withCancellation<Value: Sendable>(
   by token: CancellationToken,
-  isolation: isolated (any Actor)? = #isolation,
-  _ body: @concurrent @escaping () async throws -> Value
+  @_inheritActorContext @_implicitSelfCapture
+  _ body: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
   let isCancelled = Task.isCancelled
   let task = spawn { () async throws -> Value in
-    _ = isolation
     // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-    return try await Scope.$current.withValue(.inside(token), operation: body)
+    return try await Scope.$current.withValue(.inside(token)) { try await body() }
   }
   return try await task.value(cancelledBy: token)
 }
@@ -52,12 +50,13 @@ public func withCancellation<Value: Sendable>(
 /// - Throws: Only what the body throws.
 public func withCancellationToken<Value>(
   isolation: isolated (any Actor)? = #isolation,
-  _ body: @concurrent (CancellationToken) async throws -> Value
+  _ body: (CancellationToken) async throws -> Value
 ) async rethrows -> Value {
   let token = CancellationToken()
   let scope = Scope.current
   return try await withTaskCancellationHandler {
-    try await body(token)
+    _ = isolation
+    return try await body(token)
   } onCancel: {
     token.cancel(reason: scope.cancellationCause?.reason)
   }
@@ -76,12 +75,12 @@ public func withCancellationToken<Value>(
 public func withRunObserver<Value>(
   _ observer: some RunObserver,
   isolation: isolated (any Actor)? = #isolation,
-  _ body: @concurrent () async throws -> Value
+  _ body: () async throws -> Value
 ) async rethrows -> Value {
   RunObservers.use()
   var scope = Scope.current.surroundings?.observation ?? ObservationScope()
   scope.observers.append(observer)
-  return try await Scope.$current.withValue(.observed(by: scope), operation: body)
+  return try await Scope.$current.bind(.observed(by: scope), body)
 }
 
 /// Runs a body and reads every run that was started in it, also in tasks that it created, when it returns.
@@ -92,7 +91,7 @@ package func collectingRuns<Value>(
   maxRuns: Int,
   clock: any Clock<Duration>,
   isolation: isolated (any Actor)? = #isolation,
-  _ body: @concurrent () async throws -> Value
+  _ body: () async throws -> Value
 ) async -> (result: Result<Value, any Error>, readings: [RunReading], droppedCount: Int) {
   RunObservers.use()
   let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)
@@ -100,7 +99,7 @@ package func collectingRuns<Value>(
   scope.collectors.append(collector)
   let elapsed = stopwatch(on: clock)
   scope.clock = elapsed
-  let result = await Result.of { try await Scope.$current.withValue(.observed(by: scope), operation: body) }
+  let result = await Result.of { try await Scope.$current.bind(.observed(by: scope), body) }
   let (readings, droppedCount) = collector.take(at: elapsed())
   return (result, readings, droppedCount)
 }

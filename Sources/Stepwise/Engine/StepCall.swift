@@ -130,19 +130,17 @@ extension StepCall {
 
 // MARK: - Attempts
 
-/// How often, and how long, a step is tried.
+/// How often a step is tried.
 @usableFromInline
 struct StepAttempts: Sendable {
   let policy: RetryPolicy
-  let limit: Duration?
   let clock: any Clock<Duration>
 
-  /// Nil for a step with neither.
+  /// Nil for a step with neither a policy nor a time limit; one with a limit alone has one attempt.
   @usableFromInline
-  init?(_ policy: RetryPolicy?, _ limit: Duration?, _ clock: any Clock<Duration>) {
-    guard policy != nil || limit != nil else { return nil }
+  init?(_ policy: RetryPolicy?, _ clock: any Clock<Duration>, isLimited: Bool = false) {
+    guard policy != nil || isLimited else { return nil }
     self.policy = policy ?? RetryPolicy(maxAttempts: 1, backoff: .none)
-    self.limit = limit
     self.clock = clock
   }
 }
@@ -183,7 +181,7 @@ extension StepCall {
     while true {
       let attempt = execution.map { StepPart(of: $0, in: part) }
       do {
-        let value = try await perform(in: attempt) { try await limited(name, options, body) }
+        let value = try await perform(in: attempt, body)
         await attempt?.end()
         return value
       } catch {
@@ -213,79 +211,24 @@ extension StepCall {
   private func perform<Value>(in attempt: StepPart?, _ body: () async throws -> Value) async throws -> Value {
     guard attempt != nil || record != nil else { return try await body() }
     let scope = Scope.current
-    return try await Scope.$current.withValue(scope.inside(attempt, step: record ?? scope.step), operation: body)
+    return try await Scope.$current.bind(scope.inside(attempt, step: record ?? scope.step), body)
   }
+}
 
-  private func limited<Value>(
+extension StepCall {
+  /// Performs the body in another task, which is cancelled when its time is up, and waits for it.
+  func limited<Value: Sendable>(
     _ name: String,
-    _ options: StepAttempts,
-    _ body: () async throws -> Value
+    to duration: Duration?,
+    _ clock: any Clock<Duration>,
+    _ body: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
-    guard let duration = options.limit else { return try await body() }
-    return try await lending(body) { loan in
-      let limit = TimeLimit(duration: duration, clock: options.clock)
-      return try await Stepwise.limited(to: limit, replaying: execution?.journal != nil) {
-        name
-      } operation: {
-        try await loan.run()
-      }
+    guard let duration else { return try await body() }
+    let limit = TimeLimit(duration: duration, clock: clock)
+    return try await Stepwise.limited(to: limit, replaying: execution?.journal != nil) {
+      name
+    } operation: {
+      try await body()
     }
-  }
-}
-
-/// Runs a body that does not escape where no cancellation reaches it.
-package func withCancellationShield<Value>(
-  _ body: () async throws -> Value
-) async throws -> Value {
-  try await lending(body) { loan in try await shielded { await Result.of { try await loan.run() } }.get() }
-}
-
-/// Lends a body that does not escape to work in another task, which is awaited; returns what the body has returned.
-private func lending<Value>(
-  _ body: () async throws -> Value,
-  to work: (LentBody<Value>) async throws -> Void
-) async throws -> Value {
-  let isolation = await callerIsolation()
-  func lend(_ body: @escaping () async throws -> Value) async throws -> Value {
-    let loan = LentBody(body, on: isolation)
-    defer { loan.giveBack() }
-    try await work(loan)
-    return try loan.takeValue()
-  }
-  return try await withoutActuallyEscaping(body, do: lend)
-}
-
-/// Returns the actor that the caller is isolated to.
-///
-/// In the caller itself, `#isolation` makes the optimizer of Swift 6.3 crash.
-@inline(never)
-private func callerIsolation() async -> (any Actor)? { #isolation }
-
-/// The body of a step, lent to a task that the step awaits.
-// Safety: the task is awaited before the step continues, so that only one of them uses the body, its captures and its
-// value at any time; the task runs them on the actor that the step is isolated to.
-private final class LentBody<Value>: @unchecked Sendable {
-  private var body: (() async throws -> Value)?
-  private var value: Value?
-  private let isolation: (any Actor)?
-
-  init(_ body: @escaping () async throws -> Value, on isolation: (any Actor)?) {
-    self.body = body
-    self.isolation = isolation
-  }
-
-  @concurrent func run() async throws { try await run(on: isolation) }
-
-  private func run(on isolation: isolated (any Actor)?) async throws {
-    value = try await body.take()?()
-  }
-
-  /// Releases a body that has not run.
-  func giveBack() { body = nil }
-
-  /// - Throws: `CancellationError` when the body has not run.
-  func takeValue() throws -> Value {
-    guard let value = value.take() else { throw CancellationError() }
-    return value
   }
 }

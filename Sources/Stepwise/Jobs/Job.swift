@@ -61,7 +61,7 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
   ///   - input: The input of the work.
   ///   - queue: The queue that schedules the job.
   ///   - priority: The priority of this launch; that of ``priority(_:)`` when nil.
-  ///   - token: Cancels the run and what its work runs, as in the body of ``withCancellation(by:isolation:_:)``.
+  ///   - token: Cancels the run and what its work runs, as in the body of ``withCancellation(by:_:)``.
   /// - Returns: The handle, through which to cancel, await and observe the job.
   @discardableResult
   public func launch(

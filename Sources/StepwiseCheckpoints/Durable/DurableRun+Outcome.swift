@@ -32,7 +32,7 @@ extension DurableRun {
     guard let key, !settings.isCheck else { return false }
     if !state.withLock({ $0.hasEnded }) { try checkLease() }
     let position = DurablePosition(self, scope: key, step: key, isUndo: true)
-    let result = await Result.of { try await DurablePosition.$current.withValue(position) { try await body() } }
+    let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
     state.withLock { state in
       switch (unstored, result) {
       case (nil, .success): enqueue(.undone(step), &state)

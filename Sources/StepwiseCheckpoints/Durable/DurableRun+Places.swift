@@ -78,7 +78,7 @@ extension DurableRun {
       if step != nil { step = scope }
     }
     let position = DurablePosition(self, scope: scope, step: step)
-    let result = await Result.of { try await DurablePosition.$current.withValue(position) { try await body() } }
+    let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
     if place != nil, let failure = state.withLock({ $0.log.failedAttempts[scope] }), !isStopped {
       throw failure.error(of: step ?? "")
     }

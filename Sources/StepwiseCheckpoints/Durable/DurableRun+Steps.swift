@@ -179,7 +179,7 @@ extension DurableRun {
     return JournalEnd(value: stored.copy, number: call.isUndoable ? number : nil, isReplayed: false)
   }
 
-  /// Runs the body of a step; others wait for those that run to be undone, which nothing around them interrupts.
+  /// Runs the body of a step; the replayed ends that could cancel one that runs to be undone wait for it.
   private nonisolated(nonsending) func run<Value>(
     _ call: DurableCall,
     _ body: nonisolated(nonsending) () async throws -> Value
@@ -187,7 +187,7 @@ extension DurableRun {
     guard call.why == .toUndo else { return try await body() }
     let position = DurablePosition(self, scope: call.key, step: call.key)
     let result = await Result.of {
-      try await DurablePosition.$current.withValue(position) { try await withCancellationShield(body) }
+      try await DurablePosition.$current.bind(position, body)
     }
     proceeding { _ = $0.log.repeating.remove(call.key) }
     await waitForLimit(around: call)
@@ -233,7 +233,7 @@ extension DurableRun {
         let (key, index) = (call.key, call.index)
         enqueue(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted), &state)
         // Its first body may have done what the repetition was not left to do.
-        if isInterrupted, call.isUndoable, call.why == .again { enqueue(.began(key), &state) }
+        if isInterrupted, call.isUndoable, call.why != .new { enqueue(.began(key), &state) }
       } else {
         enqueue(.settled(call.key), &state)
       }

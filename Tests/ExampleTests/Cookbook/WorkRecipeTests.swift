@@ -74,7 +74,7 @@ struct WorkRecipeTests {
         .then("convert") { file in try await endless(file) }
         .finally { state in log.record("\(state)") }
       let file = "a.txt"
-      func show(_ fraction: Double) {}
+      @Sendable func show(_ fraction: Double) {}
       Task {
         await endless.begun.elements(atLeast: 1)
         kill(getpid(), SIGINT)

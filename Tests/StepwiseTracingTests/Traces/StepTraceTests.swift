@@ -5,6 +5,7 @@ import Foundation
 import Stepwise
 import StepwiseTesting
 import StepwiseTracing
+import TestSupport
 import Testing
 
 /// The spans of steps that code performs within a step of a chain.
@@ -16,9 +17,9 @@ struct StepTraceTests {
   @Test func `A trace nests steps`() async throws {
     let chain = Chain("plan") { () in
       try await step("a") {
-        var attempt = 0
+        let attempts = Tally()
         try await step("b", retry: RetryPolicy(maxAttempts: 2, backoff: .none), timeout: .seconds(60)) {
-          attempt += 1
+          let attempt = attempts.increment()
           try await step("c \(attempt)") {
           } undo: {
           }

@@ -61,14 +61,14 @@ struct StepFunctionTests {
   // G39
   @Test(arguments: [nil, Duration.seconds(60)])
   func `Outside of a run a step runs its body with retry and timeout`(limit: Duration?) async throws {
-    var attempts = 0
+    let attempts = Tally()
     let value = try await step("retried", retry: RetryPolicy(maxAttempts: 3, backoff: .none), timeout: limit) {
-      attempts += 1
-      if attempts < 3 { throw Fault(attempts) }
+      let attempt = attempts.increment()
+      if attempt < 3 { throw Fault(attempt) }
       return "value"
     }
     #expect(value == "value")
-    #expect(attempts == 3)
+    #expect(attempts.total == 3)
     await #expect(throws: Fault(1)) {
       try await step("refused", retry: RetryPolicy(maxAttempts: 3, backoff: .none), if: { _ in false }, timeout: limit)
       {
@@ -92,22 +92,22 @@ struct StepFunctionTests {
 
   // G39
   @Test func `Outside of a run a step with an undo throws before its body`() async {
-    var hasRun = false
+    let bodies = Tally()
     await #expect(throws: ChainError.outsideRun) {
       try await step("charge") {
-        hasRun = true
+        bodies.add()
       } undo: {
         print("undo")
       }
     }
     await #expect(throws: ChainError.outsideRun) {
       try await step("charge", retry: RetryPolicy(maxAttempts: 3, backoff: .none), timeout: .seconds(60)) {
-        hasRun = true
+        bodies.add()
         return 1
       } undo: { (_: Int) in
       }
     }
-    #expect(!hasRun)
+    #expect(bodies.total == 0)
     #expect("\(ChainError.outsideRun)".contains("`undo:`"))
     #expect(ChainError.outsideRun != .reentrant)
   }
@@ -141,12 +141,11 @@ struct StepFunctionTests {
   func `In undos and handlers, a step ignores the cancellation of the run`(place: String) async throws {
     let log = Recorder<String>()
     let work: @Sendable () async -> Void = {
-      var attempts = 0
+      let attempts = Tally()
       log.record(
         await resultOf {
           try await step("handle", retry: RetryPolicy(maxAttempts: 2, backoff: .none), timeout: .seconds(60)) {
-            attempts += 1
-            if attempts == 1 { throw Fault(1) }
+            if attempts.increment() == 1 { throw Fault(1) }
             return Task.isCancelled
           }
         }.brief

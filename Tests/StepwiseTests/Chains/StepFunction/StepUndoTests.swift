@@ -123,10 +123,10 @@ struct StepUndoTests {
   func `Every failed attempt undoes what it completed, including the last`(limit: Duration?) async throws {
     let chain = Chain { () in
       try await done("before")
-      var attempt = 0
+      let attempts = Tally()
       do {
         try await step("scope", retry: twice, timeout: limit) {
-          attempt += 1
+          let attempt = attempts.increment()
           log.record("attempt \(attempt)")
           try await done("a\(attempt)")
           try await step("plain") { try await done("b\(attempt)") }
@@ -151,9 +151,9 @@ struct StepUndoTests {
   @Test
   func `Steps of the last attempt are undone before the retried step`() async throws {
     let chain = Chain { () in
-      var attempt = 0
+      let attempts = Tally()
       try await step("scope", retry: twice) {
-        attempt += 1
+        let attempt = attempts.increment()
         try await done("a\(attempt)")
         if attempt == 1 { throw Fault() }
         try await step("nested", timeout: .seconds(60)) { try await done("b\(attempt)") }
