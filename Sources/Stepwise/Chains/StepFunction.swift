@@ -102,11 +102,14 @@ public func step<Value: Sendable>(
 /// The body runs in another task, which the step cancels and awaits when its time is up. So it obeys the rules of
 /// `Task { }`: it runs on the actor that it is written on, and cannot change the caller's local variables.
 ///
-/// See ``step(_:retry:if:clock:_:)`` for the other parameters.
-///
 /// - Parameters:
-///   - timeout: The time limit of each attempt; none when nil. A value that the body still returns is the step's.
+///   - name: The name of the step in errors, events and traces.
+///   - retry: The number of attempts and the delay between them; one attempt when nil.
+///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+///   - timeout: The time limit of each attempt; none when nil.
 ///   - clock: The clock that measures the delays and the time limit.
+///   - body: The work of the step.
+/// - Returns: What the body returns, even after its time is up.
 /// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
 ///   the body when the run is cancelled, has ended, or has abandoned the calling code.
 @discardableResult

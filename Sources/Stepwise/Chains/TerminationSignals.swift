@@ -36,8 +36,7 @@ import Synchronization
 /// A signal that the process ignored before stays ignored. Nested and concurrent calls share one handler: a signal
 /// cancels all of their bodies. When the last of them returns, the signals have the effect again that they had before.
 ///
-/// - Parameters:
-///   - body: The work to run, in another task, so it obeys the rules of `Task { }`.
+/// - Parameter body: The work to run, in another task, so it obeys the rules of `Task { }`.
 /// - Returns: What the body returns, whether or not it was cancelled.
 /// - Throws: Only what the body throws.
 public func withTerminationSignals<Value: Sendable>(
