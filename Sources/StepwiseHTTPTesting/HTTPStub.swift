@@ -24,7 +24,7 @@ public final class HTTPStub: Sendable {
   /// A function that answers a request.
   ///
   /// It runs in a separate task, which is cancelled with the request. An error that it throws is thrown by the request:
-  /// an `HTTPError` unchanged, any other as `HTTPError/request(underlying:)`.
+  /// an `HTTPError` unchanged, any other as `HTTPError/request(underlyingError:)`.
   public typealias Handler = @Sendable (HTTPStubRequest) async throws -> HTTPStubResponse
 
   private struct State {

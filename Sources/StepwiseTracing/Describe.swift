@@ -97,8 +97,8 @@ private struct ChainWalk {
   }
 
   private mutating func addStep(_ name: String?, isUndoable: Bool) {
-    stepCount += 1
     let name = name ?? "step \(stepCount)"
+    stepCount += 1
     let step = diagram.add(isUndoable ? "\(name), with undo" : name, after: tails)
     tails = [step]
     guard isUndoable else { return }

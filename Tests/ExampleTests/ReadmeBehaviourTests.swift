@@ -18,7 +18,7 @@ struct ReadmeBehaviourTests {
       let token = CancellationToken()
       await withTaskCancellationHandler {
         log.record("begun")
-        await token.cancellation
+        await token.waitForCancellation()
       } onCancel: {
         token.cancel()
       }
@@ -47,7 +47,7 @@ struct ReadmeBehaviourTests {
   @Test func `A waiting task is cancelled and the run continues`() async throws {
     let gate = CancellationToken()
     let run = Chain { (number: Int) in
-      await gate.cancellation
+      await gate.waitForCancellation()
       return number
     }
     .start(7)

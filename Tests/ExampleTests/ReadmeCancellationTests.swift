@@ -84,7 +84,7 @@ struct ReadmeCancellationTests {
     await endless.begun.elements(atLeast: 1)
 
     sync.cancelRuns(reason: "offline")
-    await sync.drain()
+    await sync.waitUntilIdle()
 
     #expect(run.isFinished)
     #expect(sync.runsInFlight == 0)

@@ -19,7 +19,7 @@ extension Races {
         let (entered, ends, outer) = (Once<Void>(), ends, outer)
         let chain = Chain { (number: Int) in
           entered.settle(())
-          await CancellationToken().cancellation
+          await CancellationToken().waitForCancellation()
           return number
         }
         .then { number in number }
@@ -63,7 +63,7 @@ extension Races {
         { token in
           let isInterrupted = wait {
             try? await withCancellation(by: token) {
-              await CancellationToken().cancellation
+              await CancellationToken().waitForCancellation()
               return Task.isCancelled
             }
           }
@@ -114,7 +114,7 @@ extension Races {
 
     private final class Meeting: Sendable {
       let chain = Chain { (number: Int) in
-        await CancellationToken().cancellation
+        await CancellationToken().waitForCancellation()
         return number
       }
       .then { $0 + 1 }

@@ -163,7 +163,7 @@ extension Races {
           }
         }
       }
-      await chain.drain()
+      await chain.waitUntilIdle()
       #expect(most.read { $0 } == 1)
       #expect(inside.read { $0 } == 0)
       #expect(ends.read { $0 } == count * 4)
@@ -174,7 +174,7 @@ extension Races {
       for round in 0..<rounds {
         chain.start(round)
         if round.isMultiple(of: 3) { chain.start(round) }
-        await chain.drain()
+        await chain.waitUntilIdle()
         let count = chain.runsInFlight
         if count != 0 { Issue.record("drained with \(count) in flight") }
       }
@@ -188,7 +188,7 @@ extension Races {
           group.addTask {
             for round in 0..<rounds {
               let run = chain.start(round)
-              await chain.drain()
+              await chain.waitUntilIdle()
               guard !run.isFinished else { continue }
               Issue.record("round \(round)")
               return
@@ -209,7 +209,7 @@ extension Races {
         chain.cancelRuns(reason: "seen")
         let outcome = await task.value.outcome
         if case .failed(let error) = outcome { Issue.record(error) }
-        await chain.drain()
+        await chain.waitUntilIdle()
       }
     }
   }

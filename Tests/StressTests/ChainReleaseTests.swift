@@ -122,7 +122,7 @@ extension Races {
       await resolvers.wait { $0.count == count }
       let time = await ContinuousClock().measure {
         token.cancel(reason: "all")
-        await chain.drain()
+        await chain.waitUntilIdle()
       }
       for task in tasks { await task.value }
       for run in runs { #expect(run.isFinished) }

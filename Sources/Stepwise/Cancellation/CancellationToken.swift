@@ -138,13 +138,17 @@ public final class CancellationToken: Sendable {
   }
 
   /// Waits until the token, or the waiting task, is cancelled.
+  @concurrent public func waitForCancellation() async {
+    let cancelled = Once<Void>()
+    let registration = onCancel { _ in cancelled.settle(()) }
+    _ = await cancelled.value()
+    registration.remove()
+  }
+
+  /// Waits until the token, or the waiting task, is cancelled.
+  @available(*, deprecated, renamed: "waitForCancellation()")
   @concurrent public var cancellation: Void {
-    get async {
-      let cancelled = Once<Void>()
-      let registration = onCancel { _ in cancelled.settle(()) }
-      _ = await cancelled.value()
-      registration.remove()
-    }
+    get async { await waitForCancellation() }
   }
 
   /// Whether the token of a chain was accessed.

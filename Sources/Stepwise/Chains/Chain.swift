@@ -46,7 +46,11 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   ///
   /// This method does not refuse new runs. It returns early when the waiting task is cancelled. Do not call it in a
   /// step of the chain: it would wait for that step's run, until it is cancelled.
-  public nonisolated func drain() async { _ = await core.counter.drain().value() }
+  public nonisolated func waitUntilIdle() async { _ = await core.counter.drain().value() }
+
+  /// Waits until no run is in flight.
+  @available(*, deprecated, renamed: "waitUntilIdle()")
+  public nonisolated func drain() async { await waitUntilIdle() }
 
   /// A token that permanently cancels the runs of this chain and of all chains derived from it, or from which it is
   /// derived.

@@ -228,7 +228,7 @@ package final class Execution: Sendable {
         recording?.undone(entry.entry, entry.step, error: nil)
       } catch {
         recording?.undone(entry.entry, entry.step, error: error)
-        errors.append(UndoError(chainStep: entry.step, underlying: error))
+        errors.append(UndoError(chainStep: entry.step, underlyingError: error))
       }
     }
     return errors

@@ -88,8 +88,12 @@ public struct UndoError: Error, CustomStringConvertible {
   let chainStep: ChainStep
 
   /// The error of the undo.
-  public let underlying: any Error
+  public let underlyingError: any Error
+
+  /// The error of the undo.
+  @available(*, deprecated, renamed: "underlyingError")
+  public var underlying: any Error { underlyingError }
 
   /// The step, and the error of its undo.
-  public var description: String { "\(step) could not be undone: \(underlying)" }
+  public var description: String { "\(step) could not be undone: \(underlyingError)" }
 }

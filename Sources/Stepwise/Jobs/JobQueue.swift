@@ -41,11 +41,15 @@ public final class JobQueue: Sendable {
   ///
   /// This method does not refuse new jobs, and waits for those, too. It returns early when the waiting task is
   /// cancelled. Do not call it in a job of this queue: it would wait for that job, until it is cancelled.
-  public func drain() async {
+  public func waitUntilIdle() async {
     while !Task.isCancelled, case let entrants = gate.entrants, !entrants.isEmpty {
       for (_, run) in entrants { _ = await run.completion.value() }
     }
   }
+
+  /// Waits until no job runs or waits in the queue.
+  @available(*, deprecated, renamed: "waitUntilIdle()")
+  public func drain() async { await waitUntilIdle() }
 
   /// Cancels all running and waiting jobs with a name.
   ///

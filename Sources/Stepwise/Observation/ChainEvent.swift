@@ -84,8 +84,8 @@ public struct ChainStep: Hashable, Sendable, CustomStringConvertible {
     self.name = name
   }
 
-  /// The name, or the position, counted from 1, of a step without a name.
-  public var description: String { name ?? "step \(index + 1)" }
+  /// The name, or the position of a step without a name: "step 0" is the first.
+  public var description: String { name ?? "step \(index)" }
 }
 
 /// The progress of a run, to show in a progress bar.

@@ -161,8 +161,15 @@ extension Chain where Input: Codable, Output: Codable {
   /// - Throws: ``CheckpointError/notStarted(id:location:)`` when the store holds no run with the id;
   ///   ``CheckpointError/held(id:location:processID:)`` while a run holds it; an error of the store.
   @concurrent @discardableResult
-  public nonisolated func abandon(id: String, in store: some CheckpointStore) async throws -> Bool {
+  public nonisolated func discard(id: String, in store: some CheckpointStore) async throws -> Bool {
     try await append(.abandoned, id, store) { !$0.isEnded }
+  }
+
+  /// Gives up what could not be undone.
+  @available(*, deprecated, renamed: "discard(id:in:)")
+  @concurrent @discardableResult
+  public nonisolated func abandon(id: String, in store: some CheckpointStore) async throws -> Bool {
+    try await discard(id: id, in: store)
   }
 
   /// Replays what a record holds of a run, without running a body or changing a store.

@@ -48,7 +48,7 @@ final class LeaseHolder: Sendable {
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask { try await body() }
       group.addTask {
-        await loss.cancellation
+        await loss.waitForCancellation()
         if loss.isCancelled { throw lost }
         return nil
       }

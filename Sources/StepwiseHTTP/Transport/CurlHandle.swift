@@ -347,7 +347,7 @@
         if count > 0 { transfer.request.onBytesSent?(upload.sent) }
         return count
       } catch {
-        failure = error as? HTTPError ?? HTTPError.request(underlying: error)
+        failure = error as? HTTPError ?? HTTPError.request(underlyingError: error)
         return CurlValue.abort
       }
     }

@@ -18,7 +18,7 @@ import StepwiseFiles
 public struct HTTPBody: Sendable, HTTPConcealed {
   /// Returns the next piece of a body, or nil at its end; suspends until it is available.
   ///
-  /// An error ends the transfer, which throws it as ``HTTPError/request(underlying:)``.
+  /// An error ends the transfer, which throws it as ``HTTPError/request(underlyingError:)``.
   public typealias Source = @concurrent @Sendable () async throws -> Data?
 
   /// What a transport sends.
@@ -86,7 +86,7 @@ public struct HTTPBody: Sendable, HTTPConcealed {
   ///
   /// The sequence is iterated once. A request that would have to send the body again, after a redirect with status 307
   /// or 308, throws ``HTTPError/refused(reason:)``; to allow that, use ``sequence(length:type:_:)``. An error of the
-  /// sequence ends the request with ``HTTPError/request(underlying:)``.
+  /// sequence ends the request with ``HTTPError/request(underlyingError:)``.
   ///
   /// - Parameters:
   ///   - sequence: The sequence, which is cancelled with the request.
@@ -163,7 +163,7 @@ enum UploadFile {
 
   /// Opens a file; returns it and the number of its bytes.
   ///
-  /// - Throws: ``HTTPError/request(underlying:)`` with the system's error, also for a directory.
+  /// - Throws: ``HTTPError/request(underlyingError:)`` with the system's error, also for a directory.
   static func open(_ file: URL) throws(HTTPError) -> (file: OpenFile, length: Int64) {
     do {
       let open = try FileLocation(file.path).open(O_RDONLY, followsLinks: true)
@@ -267,7 +267,7 @@ public struct HTTPMultipart: Sendable, HTTPConcealed {
 
   /// Adds a file, which is read as it is sent, with the length that it has now.
   ///
-  /// If it cannot be read, the request throws ``HTTPError/request(underlying:)``.
+  /// If it cannot be read, the request throws ``HTTPError/request(underlyingError:)``.
   public mutating func add(
     _ name: String,
     file: URL,

@@ -49,7 +49,11 @@ public enum HTTPError: Error, Sendable, CustomStringConvertible, LocalizedError,
   /// Both are in lowercase hexadecimal.
   case checksumMismatch(expected: String, found: String)
   /// Another operation failed, such as writing a file, or the source of a body.
-  case request(underlying: any Error)
+  case request(underlyingError: any Error)
+
+  /// Another operation failed.
+  @available(*, deprecated, renamed: "request(underlyingError:)")
+  public static func request(underlying: any Error) -> HTTPError { .request(underlyingError: underlying) }
 
   /// What went wrong and how to fix it, in one line.
   public var description: String {
@@ -107,8 +111,8 @@ public enum HTTPError: Error, Sendable, CustomStringConvertible, LocalizedError,
     case let error as HTTPError: self = error
     case let error as URLError: self.init(error.code)
     case let error as FileFailure:
-      self = .request(underlying: POSIXError(POSIXError.Code(rawValue: error.code) ?? .EIO))
-    default: self = .request(underlying: error)
+      self = .request(underlyingError: POSIXError(POSIXError.Code(rawValue: error.code) ?? .EIO))
+    default: self = .request(underlyingError: error)
     }
   }
 

@@ -61,12 +61,19 @@ extension Chain where Input: Codable, Output: Codable {
   /// - Returns: The number of runs that were replayed.
   /// - Throws: The first `CheckpointError` of a run that cannot be resumed; an error of the store.
   @concurrent @discardableResult
-  public nonisolated func checkReplay(store: some CheckpointStore) async throws -> Int {
+  public nonisolated func checkReplay(in store: some CheckpointStore) async throws -> Int {
     let ids = try await unfinished(in: store)
     for id in ids {
       if let record = try await store.load(id), let error = try await replayError(record) { throw error }
     }
     return ids.count
+  }
+
+  /// Replays the unfinished runs that a store holds.
+  @available(*, deprecated, renamed: "checkReplay(in:)")
+  @concurrent @discardableResult
+  public nonisolated func checkReplay(store: some CheckpointStore) async throws -> Int {
+    try await checkReplay(in: store)
   }
 }
 

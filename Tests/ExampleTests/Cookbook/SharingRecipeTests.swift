@@ -32,7 +32,7 @@ struct SharingRecipeTests {
     let session = Session(
       Chain("refresh") {
         log.record("refresh")
-        await open.cancellation
+        await open.waitForCancellation()
         return "token"
       }
     )
@@ -71,9 +71,9 @@ struct SharingRecipeTests {
 
     func shutDown(grace: Duration, clock: any Clock<Duration> = ContinuousClock()) async {
       let handle = handle
-      try? await Chain("grace") { await handle.drain() }.timeout(grace, clock: clock).run()
+      try? await Chain("grace") { await handle.waitUntilIdle() }.timeout(grace, clock: clock).run()
       stopping.cancel(reason: "shutting down")
-      await handle.drain()
+      await handle.waitUntilIdle()
     }
   }
 

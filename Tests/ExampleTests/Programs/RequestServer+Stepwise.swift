@@ -27,6 +27,6 @@ struct RequestServer: Sendable {
 
   func shutDown() async {
     shutdown.cancel(reason: "shutting down")
-    await handle.drain()
+    await handle.waitUntilIdle()
   }
 }

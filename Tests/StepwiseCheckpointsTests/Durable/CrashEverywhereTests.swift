@@ -58,9 +58,9 @@ struct CrashEverywhereTests {
     }
     _ = try? await chain(["a", "b", "STOP", "c"]).run(1, id: "x", in: store)
     let before = try await store.load("x")
-    #expect(try await chain(["a", "b", "c", "d"]).checkReplay(store: store) == 1)
-    await #expect(throws: CheckpointError.self) { try await chain(["a", "c"]).checkReplay(store: store) }
-    await #expect(throws: CheckpointError.self) { try await chain(["a"]).checkReplay(store: store) }
+    #expect(try await chain(["a", "b", "c", "d"]).checkReplay(in: store) == 1)
+    await #expect(throws: CheckpointError.self) { try await chain(["a", "c"]).checkReplay(in: store) }
+    await #expect(throws: CheckpointError.self) { try await chain(["a"]).checkReplay(in: store) }
     #expect(ledger.lines == ["a", "b"])
     #expect(try await store.load("x") == before)
   }

@@ -213,8 +213,8 @@ struct DurableStopTests {
     orders.checkUndo = { _ in throw Opaque() }
     let chain = orders.chain
     await #expect(throws: Declined(card: "2")) { try await chain.run(1, id: "o", in: store) }
-    #expect(try await chain.abandon(id: "o", in: store))
-    #expect(try await !chain.abandon(id: "o", in: store))
+    #expect(try await chain.discard(id: "o", in: store))
+    #expect(try await !chain.discard(id: "o", in: store))
     #expect(try await chain.unfinished(in: store).isEmpty)
     await #expect(throws: Declined(card: "2")) { try await chain.run(1, id: "o", in: store) }
   }

@@ -117,7 +117,7 @@ import Testing
     await #expect(throws: HTTPError.refused(reason: "")) {
       try await HTTP.download(url, to: URL(filePath: "/nowhere/file"), headers: ["Range": "bytes=1-"])
     }
-    await #expect(throws: HTTPError.request(underlying: CancellationError())) {
+    await #expect(throws: HTTPError.request(underlyingError: CancellationError())) {
       try await HTTP.download(url, to: URL(filePath: "/nowhere/at/all"))
     }
   }

@@ -203,7 +203,7 @@ import Testing
         try await client.post(body: .multipart(evil))
       }
       form.add("gone", file: folder.appendingPathComponent("none"))
-      await #expect(throws: HTTPError.request(underlying: CancellationError())) {
+      await #expect(throws: HTTPError.request(underlyingError: CancellationError())) {
         try await client.post(body: .multipart(form))
       }
     }

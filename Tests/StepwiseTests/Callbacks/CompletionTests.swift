@@ -30,7 +30,7 @@ struct CompletionTests {
     let expected =
       number < 0 ? ["onError", "finally", "failure Fault(number: -1)"] : ["finally", "success 1"]
     #expect(await log.elements(atLeast: expected.count) == expected)
-    await chain.drain()
+    await chain.waitUntilIdle()
     #expect(log.elements == expected)
   }
 

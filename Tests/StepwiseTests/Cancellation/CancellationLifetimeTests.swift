@@ -86,7 +86,7 @@ struct CancellationLifetimeTests {
   func `A wait for a token that is never cancelled leaves nothing behind`() async {
     let token = CancellationToken()
     for _ in 0..<100 {
-      let waiter = Task { await token.cancellation }
+      let waiter = Task { await token.waitForCancellation() }
       waiter.cancel()
       await waiter.value
     }

@@ -29,7 +29,7 @@ struct CancellationSimulationTests {
             if !called { removed.record(number) }
           }
         }
-        for _ in 0..<2 { group.addTask { await token.cancellation } }
+        for _ in 0..<2 { group.addTask { await token.waitForCancellation() } }
       }
       try require(winners.elements.count == 1, "\(winners.elements)")
       try require(token.reason == winners.elements[0], "\(token.reason ?? "-")")
@@ -81,7 +81,7 @@ struct CancellationSimulationTests {
         }
         group.addTask {
           try await withCancellation(by: token) {
-            await CancellationToken().cancellation
+            await CancellationToken().waitForCancellation()
             return Task.isCancelled
           }
         }
@@ -140,7 +140,7 @@ struct CancellationSimulationTests {
     await forEachSeed { _ in
       let (outer, log) = (CancellationToken(), Recorder<String>())
       let chain = Chain { (number: Int) in
-        await CancellationToken().cancellation
+        await CancellationToken().waitForCancellation()
         return number
       }
       .then { number in number }
@@ -167,7 +167,7 @@ struct CancellationSimulationTests {
     await forEachSeed { _ in
       let log = Recorder<String>()
       let base = Chain { (number: Int) in
-        await CancellationToken().cancellation
+        await CancellationToken().waitForCancellation()
         return number
       }
       .then { number in number }

@@ -81,7 +81,7 @@ struct CancellationTokenTests {
   @Test func `cancellation() returns immediately if the token is cancelled`() async {
     let token = CancellationToken()
     token.cancel()
-    let _: Void = await token.cancellation
+    let _: Void = await token.waitForCancellation()
   }
 
   // G79
@@ -91,7 +91,7 @@ struct CancellationTokenTests {
     let waiters = (0..<10).map { _ in
       Task {
         log.record("waits")
-        await token.cancellation
+        await token.waitForCancellation()
         log.record("called \(token.isCancelled) \(Task.isCancelled)")
       }
     }
@@ -106,8 +106,8 @@ struct CancellationTokenTests {
   @Test
   func `Cancelling a task that waits for a token ends the wait only`() async {
     let token = CancellationToken()
-    let other = Task { await token.cancellation }
-    let waiter = Task { await token.cancellation }
+    let other = Task { await token.waitForCancellation() }
+    let waiter = Task { await token.waitForCancellation() }
     waiter.cancel()
     await waiter.value
     #expect(!token.isCancelled)
@@ -119,7 +119,7 @@ struct CancellationTokenTests {
     let token = CancellationToken()
     let waiter = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      await token.cancellation
+      await token.waitForCancellation()
       return token.isCancelled
     }
     #expect(await waiter.value == false)

@@ -61,7 +61,7 @@ import Testing
         @Sendable func wait(_ number: Int) async {
           await withCancellationToken { token in
             begun.record(number)
-            await token.cancellation
+            await token.waitForCancellation()
             reasons.record("\(number) \(token.reason ?? "none")")
           }
         }

@@ -181,7 +181,7 @@ struct WithCancellationTests {
   @Test func `Child tasks of the body are cancelled`() async throws {
     let cancelled = try await withCancellation(by: token) { [token] in
       async let child = {
-        await token.cancellation
+        await token.waitForCancellation()
         // The token may cancel the body after those who wait for it.
         while !Task.isCancelled { await Task.yield() }
         return true

@@ -23,7 +23,7 @@ struct WithCancellationTokenTests {
       await withCancellationToken { token in
         token.onCancel { reason in log.record("handler \(reason ?? "-")") }
         log.record("waits")
-        await token.cancellation
+        await token.waitForCancellation()
         return token.isCancelled
       }
     }
@@ -95,7 +95,7 @@ struct WithCancellationTokenTests {
     let run = Chain {
       try await withCancellationToken { token in
         entered.record(1)
-        await token.cancellation
+        await token.waitForCancellation()
         log.record(token.reason)
         try token.checkCancellation()
       }

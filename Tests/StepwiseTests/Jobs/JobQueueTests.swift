@@ -191,9 +191,9 @@ struct JobQueueTests {
   }
 
   @Test
-  func `drain() waits for all jobs, including those launched later`() async throws {
+  func `waitUntilIdle() waits for all jobs, including those launched later`() async throws {
     let queue = JobQueue(maxConcurrent: 1)
-    await queue.drain()
+    await queue.waitUntilIdle()
     queue.suspend()
     let next = Job("next") { [done] in done.record("next") }
     let first = Job("first") { [done, queue] in
@@ -202,12 +202,12 @@ struct JobQueueTests {
     }
     .onFinish { [done] _ in done.record("first finished") }
     let run = first.launch(on: queue)
-    let cancelled = Task { await queue.drain() }
+    let cancelled = Task { await queue.waitUntilIdle() }
     cancelled.cancel()
     await cancelled.value
     #expect(done.elements == [], "the drain of a cancelled task returns early")
     queue.resume()
-    await queue.drain()
+    await queue.waitUntilIdle()
     #expect(run.isFinished)
     #expect(done.elements == ["first", "first finished", "next"])
   }

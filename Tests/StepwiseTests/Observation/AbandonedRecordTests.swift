@@ -95,7 +95,7 @@ struct AbandonedRecordTests {
     for _ in 0..<100 { await Task.yield() }
     second.open()
     let events = await briefEvents(of: run)
-    #expect(events == ["started", "begin work", "abandoned work", "begin step 2", "end step 2", "resolved 2"])
+    #expect(events == ["started", "begin work", "abandoned work", "begin step 1", "end step 1", "resolved 2"])
     for await progress in run.progress { #expect(progress.fractionCompleted == 1) }
   }
 }

@@ -68,7 +68,7 @@ struct ProgressionRunTests {
     let entered = Once<Void>()
     let run = Scripted { _ in
       entered.settle(())
-      await CancellationToken().cancellation
+      await CancellationToken().waitForCancellation()
     }.start()
     await entered.valueIgnoringCancellation()
     #expect(run.cancel(reason: "enough"))
@@ -121,7 +121,7 @@ struct ProgressionRunTests {
     let ends = Recorder<Bool>()
     let run = Scripted { _ in
       entered.settle(())
-      await CancellationToken().cancellation
+      await CancellationToken().waitForCancellation()
     }.execute { useResult in
       do { _ = try useResult() } catch { ends.record(error is CancellationError) }
     }

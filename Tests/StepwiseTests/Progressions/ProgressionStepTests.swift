@@ -53,7 +53,7 @@ struct ProgressionStepTests {
         Scripted { number in
           log.record(number)
           entered.settle(())
-          await CancellationToken().cancellation
+          await CancellationToken().waitForCancellation()
         }
       }
       .then { (stage: Scripted) in stage }

@@ -113,7 +113,7 @@ struct SharedStagesTests {
     let (entered, cancelled) = (Once<Void>(), Once<Void>())
     let shared = Scripted(last: 3) { _ in
       entered.settle(())
-      await CancellationToken().cancellation
+      await CancellationToken().waitForCancellation()
       cancelled.settle(())
     }.stages.shared(.latest)
     let task = Task { try await shared.numbers() }
@@ -174,7 +174,7 @@ struct SharedStagesTests {
       try await withCancellation(by: token) {
         try await shared.numbers {
           if $0 == 1 { begun.settle(()) }
-          if $0 == 1 { await token.cancellation }
+          if $0 == 1 { await token.waitForCancellation() }
         }
       }
     }

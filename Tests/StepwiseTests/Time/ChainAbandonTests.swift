@@ -70,7 +70,7 @@ struct ChainAbandonTests {
     comesBack.settle(())
     await log.wait(for: "undo late false")
     while run.undoErrors.isEmpty { await Task.yield() }
-    #expect(run.undoErrors.map { $0.underlying as? Fault } == [Fault(8)])
+    #expect(run.undoErrors.map { $0.underlyingError as? Fault } == [Fault(8)])
     #expect(log.elements.last == "undo late false")
   }
 

@@ -39,7 +39,7 @@ struct StepTimeoutTests {
     }
     let chain = Chain { (number: Int) in number }.appending(step.timeout(.seconds(5), clock: clock))
     let error = #expect(throws: TimeoutError.self) { try simulated { try await chain.run(1) } }
-    #expect(error?.step == "step 2")
+    #expect(error?.step == "step 1")
   }
 
   @Test func `A step that ends in time leaves no timer behind`() throws {

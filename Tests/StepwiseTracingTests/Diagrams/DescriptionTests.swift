@@ -40,7 +40,7 @@ struct DescriptionTests {
     let chain = Chain("plain") { (number: Int) in number }.then("charge", undo: { _ in }) { $0 }.then(undo: { _ in }) {
       $0
     }
-    #expect(chain.describe() == "- plain\n- charge, with undo\n- step 3, with undo\n")
+    #expect(chain.describe() == "- plain\n- charge, with undo\n- step 2, with undo\n")
     #expect(chain.describe(.mermaid).contains("[\"charge, with undo\"]"))
     #expect(!chain.describe(.mermaid).contains("plain, with undo"))
   }

@@ -27,9 +27,10 @@ func checkStepMemory(steps: Int) async throws -> Bool {
 }
 
 private actor Elsewhere {
+  private var count = 0
+
   /// Counts in the isolation of the actor, in steps that have a time limit.
   func count(to limit: Int) async throws -> Int {
-    var count = 0
     for _ in 0..<limit { try await step("count", timeout: .seconds(60)) { count += 1 } }
     return count
   }
@@ -45,7 +46,7 @@ func checkTimeLimitsInEachIsolation(steps: Int) async throws {
   let actor = Chain("actor") { (limit: Int) in try await Elsewhere().count(to: limit) }
   let nowhere = Chain("nowhere") { (limit: Int) in
     var count = 0
-    for _ in 0..<limit { try await step("count", timeout: .seconds(60)) { count += 1 } }
+    for _ in 0..<limit { count = try await step("count", timeout: .seconds(60)) { [count] in count + 1 } }
     return count
   }
   for chain in [main, actor, nowhere] {

@@ -111,8 +111,8 @@ struct OverloadTests {
     let begun = await briefEvents(of: run).filter { $0.hasPrefix("begin") }
     #expect(
       begun == [
-        "begin first", "begin step 2", "begin third", "begin fourth", "begin fifth", "begin step 6", "begin inner",
-        "begin step 8",
+        "begin first", "begin step 1", "begin third", "begin fourth", "begin fifth", "begin step 5", "begin inner",
+        "begin step 7",
       ]
     )
   }

@@ -100,7 +100,7 @@ struct SampleTests {
     run.cancel(reason: "left the screen")
     #expect(await results.elements(atLeast: 2).last == "CancellationError() after 2")
     _ = await run.outcome
-    await thumbnail.drain()
+    await thumbnail.waitUntilIdle()
     #expect(results.elements.count == 2)
   }
 }

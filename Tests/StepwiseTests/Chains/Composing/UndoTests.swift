@@ -106,7 +106,7 @@ struct UndoTests {
       let run = chain.start(1)
       await #expect(throws: Fault(0)) { try await run.value }
       #expect(run.undoErrors.map(\.step) == ["c", "a"])
-      #expect(run.undoErrors.map { $0.underlying as? Fault } == [Fault(4), Fault(2)])
+      #expect(run.undoErrors.map { $0.underlyingError as? Fault } == [Fault(4), Fault(2)])
       let undone = await briefEvents(of: run).filter { $0.hasPrefix("undone") }
       #expect(undone == ["undone a \(Fault(2))", "undone b", "undone c \(Fault(4))"])
     } else {
@@ -192,7 +192,7 @@ struct UndoTests {
   @Test func `Steps without a name are numbered`() async {
     let run = Chain { 1 }.then(undo: { _ in throw Fault(2) }) { $0 }.then { _ -> Int in throw Fault(1) }.start()
     _ = await run.outcome
-    #expect(run.undoErrors.map(\.step) == ["step 2"])
+    #expect(run.undoErrors.map(\.step) == ["step 1"])
   }
 
   /// A step that was created separately has its undo with it, through its modifiers and into a chain.

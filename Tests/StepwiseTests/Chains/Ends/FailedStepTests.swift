@@ -35,7 +35,7 @@ struct FailedStepTests {
     Case(
       testDescription: "step without a name",
       chain: Chain { (number: Int) in number }.then { (_: Int) -> Int in throw Fault() },
-      step: "1 step 2"
+      step: "1 step 1"
     ),
     Case(testDescription: "last attempt", chain: pair("a", failing: 2).retry(policy), step: "1 a second"),
     Case(

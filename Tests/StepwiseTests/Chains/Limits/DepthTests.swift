@@ -181,7 +181,7 @@ struct DepthTests {
     for await event in run.events {
       if case .stepFinished(let step, _, _) = event { names[step.index] = step.description }
     }
-    let expected = ["a", "b", "a", "b", "a", "b", "step 7", "sum", "step 9", "last"]
+    let expected = ["a", "b", "a", "b", "a", "b", "step 6", "sum", "step 8", "last"]
     #expect(names == Dictionary(uniqueKeysWithValues: zip(0..., expected)))
   }
 }

@@ -30,7 +30,7 @@ struct ForkTests {
       if afterRuns {
         for chain in forks { #expect(try await chain.run(1) == 3) }
         for chain in forks { #expect(try await chain.start(1).value == 3) }
-        for chain in forks { await chain.drain() }
+        for chain in forks { await chain.waitUntilIdle() }
       }
     }
     await tracker.allReleased()
@@ -60,7 +60,7 @@ struct ForkTests {
       let whole = Chain.zip(chain, chain).then { $0 + $1 }.appending(chain)
       #expect(try await whole.run(1) == 5)
       #expect(try await whole.start(1).value == 5)
-      await whole.drain()
+      await whole.waitUntilIdle()
     }
     await tracker.allReleased()
     #expect(tracker.alive == 0)

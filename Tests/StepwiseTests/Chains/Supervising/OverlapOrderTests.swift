@@ -26,7 +26,7 @@ struct OverlapOrderTests {
     let order = Recorder<Int>()
     let chain = Chain { (number: Int) in order.record(number) }.overlap(.serial)
     for number in 0..<2_000 { chain.start(number) }
-    await chain.drain()
+    await chain.waitUntilIdle()
     #expect(order.elements == Array(0..<2_000))
   }
 
@@ -41,7 +41,7 @@ struct OverlapOrderTests {
       }
     }
     for task in tasks { await task.value }
-    await chain.drain()
+    await chain.waitUntilIdle()
     #expect(order.elements == calls.elements)
     #expect(calls.elements.count == 1_000)
   }
@@ -64,7 +64,7 @@ struct OverlapOrderTests {
             }
           }
         }
-        await chain.drain()
+        await chain.waitUntilIdle()
         return (calls.elements, order.elements)
       }
       try #require(order == calls, "seed \(seed)")

@@ -111,12 +111,12 @@ struct SupervisionTests {
     let turnstile = Turnstile()
     let log = Recorder<String>()
     let chain = Chain { () in await turnstile.passWhateverHappens() }.finally { _ in log.record("ended") }
-    await chain.drain()
+    await chain.waitUntilIdle()
     chain.start()
     chain.start()
     let drains = (0..<3).map { _ in
       Task {
-        await chain.drain()
+        await chain.waitUntilIdle()
         log.record("drained")
       }
     }
@@ -137,7 +137,7 @@ struct SupervisionTests {
     }
     chain.start(0)
     await turnstile.visitors(atLeast: 1)
-    let drain = Task { await chain.drain() }
+    let drain = Task { await chain.waitUntilIdle() }
     #expect(try await chain.run(1) == 1)
     #expect(try await chain.start(2).value == 2)
     turnstile.open()
@@ -150,7 +150,7 @@ struct SupervisionTests {
     let chain = Chain { () in await turnstile.passWhateverHappens() }
     let run = chain.start()
     await turnstile.visitors(atLeast: 1)
-    let drain = Task { await chain.drain() }
+    let drain = Task { await chain.waitUntilIdle() }
     drain.cancel()
     await drain.value
     #expect(!run.isFinished)
@@ -165,11 +165,11 @@ struct SupervisionTests {
     let chain = Chain { () in await turnstile.passWhateverHappens() }
     let run = chain.start()
     await turnstile.visitors(atLeast: 1)
-    let drains = (0..<100_000).map { _ in Task { await chain.drain() } }
+    let drains = (0..<100_000).map { _ in Task { await chain.waitUntilIdle() } }
     for drain in drains { drain.cancel() }
     for drain in drains { await drain.value }
     #expect(!run.isFinished)
-    let drain = Task { await chain.drain() }
+    let drain = Task { await chain.waitUntilIdle() }
     turnstile.open()
     await drain.value
     #expect(run.isFinished)
@@ -185,7 +185,7 @@ struct SupervisionTests {
         }
         .finally { _ in ended.record(1) }
         for number in 0..<5 { chain.start(number) }
-        await chain.drain()
+        await chain.waitUntilIdle()
         return ended.elements.count
       }
       try #require(count == 5, "seed \(seed)")
@@ -203,6 +203,6 @@ struct SupervisionTests {
     inner.cancelRuns(reason: "inner")
     turnstile.open()
     #expect(await run.outcome.brief == "failed CancellationError()")
-    await inner.drain()
+    await inner.waitUntilIdle()
   }
 }

@@ -151,7 +151,7 @@ struct WaitCycleTests {
     itself.mutate { $0 = chain }
     try SeededExecutor(seed: 1).run {
       _ = try await chain.run(0)
-      await chain.drain()
+      await chain.waitUntilIdle()
     }
     #expect(results.elements == ["failure \(ChainError.reentrant)"])
     itself.mutate { $0 = nil }
