@@ -16,7 +16,7 @@ extension Chain {
   /// - Returns: The diagram, in lines that end with a line break.
   public nonisolated func describe(_ format: DiagramFormat = .text) -> String {
     var walk = ChainWalk()
-    walk.follow(parts)
+    walk.follow(kinds)
     return format.text(of: walk.diagram)
   }
 }
@@ -32,25 +32,25 @@ private struct ChainWalk {
   private var forks: [(start: [Int], ends: [Int])] = []
   private var stepCount = 0
 
-  mutating func follow(_ parts: [Node.Part]) {
-    pending = [Self.follow(parts)]
+  mutating func follow(_ kinds: [Node.Kind]) {
+    pending = [Self.follow(kinds)]
     while let action = pending.popLast() { action(&self) }
   }
 
-  /// Returns an action that puts those for the parts of a chain in its place.
-  private static func follow(_ parts: [Node.Part]) -> Action { { $0.pending += actions(for: parts).reversed() } }
+  /// Returns an action that puts those for the kinds of a chain in its place.
+  private static func follow(_ kinds: [Node.Kind]) -> Action { { $0.pending += actions(for: kinds).reversed() } }
 
   private static func open(_ label: String) -> Action { { $0.diagram.open(label) } }
   private static func close(_ walk: inout ChainWalk) { walk.diagram.close() }
 
-  private static func actions(for parts: [Node.Part]) -> [Action] {
+  private static func actions(for kinds: [Node.Kind]) -> [Action] {
     var opening: [Action] = []
     var body: [Action] = []
     var (onError, finally, overlap) = (0, 0, String?.none)
-    for part in parts {
-      switch part {
+    for kind in kinds {
+      switch kind {
       case .step(let name, _, let undo, _): body.append { $0.addStep(name, isUndoable: undo != nil) }
-      case .chains(let chains, let how, _): body += actions(for: chains.nodes.map(\.parts), how: how)
+      case .chains(let chains, let how, _): body += actions(for: chains.nodes.map(\.kinds), how: how)
       case .recover:
         opening.append(open("try"))
         body.append { $0.tails.append($0.catching("recover")) }
@@ -72,7 +72,7 @@ private struct ChainWalk {
     return opening.reversed() + body
   }
 
-  private static func actions(for chains: [[Node.Part]], how: String) -> [Action] {
+  private static func actions(for chains: [[Node.Kind]], how: String) -> [Action] {
     if how == "then" {
       // A chain that is nothing but branches needs no box of its own.
       return chains.flatMap { isBranches($0) ? [follow($0)] : [open("chain"), follow($0), close] }
@@ -92,8 +92,8 @@ private struct ChainWalk {
   }
 
   /// Returns whether a chain consists of nothing but the branches of `zip` or `race`.
-  private static func isBranches(_ parts: [Node.Part]) -> Bool {
-    if parts.count == 1, case .chains = parts[0] { true } else { false }
+  private static func isBranches(_ kinds: [Node.Kind]) -> Bool {
+    if kinds.count == 1, case .chains = kinds[0] { true } else { false }
   }
 
   private mutating func addStep(_ name: String?, isUndoable: Bool) {

@@ -222,7 +222,7 @@
       let hub = FleetHub(nil, channel: test.schema)
       let columns = [[UInt8]?](repeating: nil, count: 12)
       let end = Array(Double(86_400).bitPattern.bigEndianBytes)
-      let surroundings = JobSurroundings(
+      let context = JobSurroundings(
         run: { _, _ in [PostgresRow(columns: [end, end])] },
         hub: hub,
         report: { _ in },
@@ -238,7 +238,7 @@
         freeSlot: { _ in },
         isStopping: { [journal] _ in !journal.all.isEmpty }
       )
-      let claim = ClaimedJob(ClaimedRow(PostgresRow(columns: columns), worker: 1), in: surroundings)
+      let claim = ClaimedJob(ClaimedRow(PostgresRow(columns: columns), worker: 1), in: context)
       let job = FleetJob(fleet: fleet(), id: claim.row.id, claim: claim)
       await #expect(throws: JobSuspension.self) { try await job.sleep(for: .seconds(86_400)) }
     }

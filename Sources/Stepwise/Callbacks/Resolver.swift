@@ -21,7 +21,7 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   init(box: ResolverBox<Value>) {
     self.box = box
-    step = Scope.current.step
+    step = Scope.current.recordedStep
   }
 
   deinit { box.end(with: ResolverError(.abandoned, file: box.file, line: box.line)) }

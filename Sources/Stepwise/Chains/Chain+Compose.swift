@@ -53,7 +53,7 @@ extension Chain {
           throw RaceError(errors: errors)
         }
         let others = ended.compactMap(\.value).filter { $0.output !== winner.output }
-        let undos = UndoStack.Entry.newestFirst(others.flatMap(\.undos))
+        let undos = UndoStack.Undo.newestFirst(others.flatMap(\.undos))
         await frame.execution.undoShielded(undos, recording: frame.recording)
         await frame.adopt(winner.undos)
         frame.slot.put(winner.output(as: Output.self))

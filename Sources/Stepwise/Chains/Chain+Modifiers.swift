@@ -50,22 +50,24 @@ extension Chain {
   ) -> Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
-      let part = frame.covered
-      let history = frame.execution.journal.map { AttemptHistory(place: $0.open("retry"), journal: $0) }
+      let segment = frame.covered
+      let history = frame.execution.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0) }
       var attempts = history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
       while true {
         do {
           frame.slot.put(input)
-          guard let history else { return try await frame.perform(part: part) }
-          return try await history.journal.inside(history.place, branch: nil) { try await frame.perform(part: part) }
+          guard let history else { return try await frame.execute(segment: segment) }
+          return try await history.journal.inside(history.key, branch: nil) {
+            try await frame.execute(segment: segment)
+          }
         } catch {
           let isStored = history?.continues
           guard isStored ?? !frame.execution.isInterrupted else { throw error }
           if isStored == nil, await !attempts.allowAnother(after: error, if: isRetryable) {
-            if let history { history.journal.store(decision: history.place.attemptCount, at: history.place) }
+            if let history { history.journal.store(decision: history.key.attemptCount, at: history.key) }
             throw error
           }
-          await frame.execution.undoShielded(frame.undosIfAny?.takeAll() ?? [], recording: frame.recording)
+          await frame.execution.undoShielded(frame.stackIfAny?.takeAll() ?? [], recording: frame.recording)
           if isStored == nil, frame.execution.isCancellationRequested { throw error }
           let step = frame.execution.currentStep.index
           frame.recording?.retrying(attempt: attempts.number + 1, after: error) { $0.number(ofStep: step) }
@@ -97,8 +99,8 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      try await frame.perform(limitedTo: duration, clock, as: "timeout") { frame, limit in
-        try await frame.perform(within: limit)
+      try await frame.execute(limitedTo: duration, clock, as: "timeout") { frame, limit in
+        try await frame.execute(within: limit)
       }
     }
     return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))
@@ -121,8 +123,8 @@ extension Chain {
     discarding discard: @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
-      try await frame.perform(limitedTo: duration, clock, as: "abandon") { frame, limit in
-        try await frame.perform(abandonedAfter: limit, discarding: discard)
+      try await frame.execute(limitedTo: duration, clock, as: "abandon") { frame, limit in
+        try await frame.execute(abandonedAfter: limit, discarding: discard)
       }
     }
     return Chain(path.appending(.enclosing(how: "abandon after \(duration)", code)))
@@ -131,8 +133,8 @@ extension Chain {
   /// Runs the previous steps on an executor, except those isolated to an actor that has its own.
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in
-      let part = frame.covered
-      try await onExecutor(executor) { try await frame.perform(part: part) }
+      let segment = frame.covered
+      try await onExecutor(executor) { try await frame.execute(segment: segment) }
     }
     return Chain(path.appending(.enclosing(how: "executor", code)))
   }

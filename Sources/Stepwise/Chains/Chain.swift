@@ -113,7 +113,7 @@ extension Chain {
 // MARK: - For other modules
 
 extension Chain {
-  package nonisolated var parts: [Node.Part] { path.node.parts }
+  package nonisolated var kinds: [Node.Kind] { path.node.kinds }
 
   /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
   ///
@@ -202,7 +202,7 @@ extension Chain {
 
   /// Creates a chain of one step.
   public init(_ step: Step<Input, Output>) {
-    self.init(Path(step.part))
+    self.init(Path(step.kind))
   }
 
   /// Appends a step: a closure or a function.

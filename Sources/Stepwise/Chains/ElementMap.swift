@@ -69,7 +69,7 @@ final class ElementProgress: Sendable {
 
   /// Nil where no one observes the step.
   init?(count: Int?) {
-    guard let step = Scope.current.step else { return nil }
+    guard let step = Scope.current.recordedStep else { return nil }
     self.step = step
     state = Lock(State(count: count))
   }
@@ -87,7 +87,7 @@ final class ElementProgress: Sendable {
     at index: Int,
     _ operation: () async throws -> Value
   ) async rethrows -> Value {
-    let scope = Scope.current.inside(step: step.element { fraction in self.set(index, to: fraction) })
+    let scope = Scope.current.inside(recordedStep: step.element { fraction in self.set(index, to: fraction) })
     return try await Scope.$current.withValue(scope, operation: operation)
   }
 

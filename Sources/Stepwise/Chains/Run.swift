@@ -135,7 +135,7 @@ extension ChainCore {
 
   func start(_ run: StartedRun, priority: TaskPriority? = nil, cancelledBy token: CancellationToken?) -> RunHandle {
     Scope.adding(token) {
-      let observation = Scope.current.surroundings?.observation
+      let observation = Scope.current.context?.observation
       let recorder = RunRecorder(of: summary, .make(for: summary, identity.observers, in: observation))
       return RunHandle(run: run, task: launch(run, for: recorder, priority: priority), recorder: recorder)
     }

@@ -16,7 +16,7 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   var undo: Undo?
   let body: @Sendable (Input, ChainStep) async throws -> Output
 
-  var part: Node.Part {
+  var kind: Node.Kind {
     .step(name, undo: undo) { frame in frame.slot.put(try await body(frame.slot.take(), frame.step)) }
   }
 }
@@ -88,7 +88,7 @@ extension Step {
           return try await body(input, step)
         } catch {
           guard !Task.isCancelled, await attempts.allowAnother(after: error, if: isRetryable) else { throw error }
-          Scope.current.step?.retrying(attempt: attempts.number + 1, after: error)
+          Scope.current.recordedStep?.retrying(attempt: attempts.number + 1, after: error)
           guard await attempts.waitForNext() else { throw error }
         }
       }
@@ -165,7 +165,7 @@ extension Chain {
 extension Step: ChainSegment {
   /// Returns a chain that begins with the steps of another one and ends with this step.
   public func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
-    Chain<Start, Output>(chain.path.appending(part))
+    Chain<Start, Output>(chain.path.appending(kind))
   }
 }
 

@@ -78,41 +78,7 @@ public func withRunObserver<Value>(
   _ body: () async throws -> Value
 ) async rethrows -> Value {
   RunObservers.use()
-  var scope = Scope.current.surroundings?.observation ?? ObservationScope()
+  var scope = Scope.current.context?.observation ?? ObservationScope()
   scope.observers.append(observer)
   return try await Scope.$current.bind(.observed(by: scope), body)
-}
-
-/// Runs a body and reads every run that was started in it, also in tasks that it created, when it returns.
-///
-/// It retains the first run and the newest ones, counts those that it drops, and retains the newest entries of each.
-package func collectingRuns<Value>(
-  capacity: Int,
-  maxRuns: Int,
-  clock: any Clock<Duration>,
-  isolation: isolated (any Actor)? = #isolation,
-  _ body: () async throws -> Value
-) async -> (result: Result<Value, any Error>, readings: [RunReading], droppedCount: Int) {
-  RunObservers.use()
-  let collector = RunCollector(capacity: capacity, maxRuns: maxRuns)
-  var scope = Scope.current.surroundings?.observation ?? ObservationScope()
-  scope.collectors.append(collector)
-  let elapsed = stopwatch(on: clock)
-  scope.clock = elapsed
-  let result = await Result.of { try await Scope.$current.bind(.observed(by: scope), body) }
-  let (readings, droppedCount) = collector.take(at: elapsed())
-  return (result, readings, droppedCount)
-}
-
-/// Reports the progress of the running step, from anywhere in its code.
-///
-/// Call ``report(_:)`` in a long step, and your progress bar moves within that step.
-public enum StepProgress: Sendable {
-  /// Reports the progress of the calling step to the observers of the run.
-  ///
-  /// Outside of a run, and in a run that is not observed, this has no effect. On threads that task-local values do not
-  /// reach, call `Resolver.report` instead. The fraction is clamped to the range from 0 to 1.
-  public static func report(_ fraction: Double) {
-    Scope.current.step?.report(fraction)
-  }
 }

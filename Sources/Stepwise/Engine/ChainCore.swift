@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// A chain prepared for running, with its types erased: the path of its parts as one array, and the supervision of its
+/// A chain prepared for running, with its types erased: the path of its elements as one array, and the supervision of its
 /// runs.
 @usableFromInline
 final class ChainCore: Sendable {
@@ -21,11 +21,11 @@ final class ChainCore: Sendable {
     let node: Node
 
     var firstStep: Int { Int(first) }
-    var undo: StepUndo? { if case .step(_, _, let undo, _) = node.part { undo?.value } else { nil } }
+    var undo: StepUndo? { if case .step(_, _, let undo, _) = node.kind { undo?.value } else { nil } }
 
     /// The type of what it leaves in the slot; of no use for nested chains and for what encloses steps.
     var output: any Sendable.Type {
-      switch node.part {
+      switch node.kind {
       case .step(_, let output, _, _), .recover(let output, _): output
       default: Void.self
       }
@@ -33,12 +33,12 @@ final class ChainCore: Sendable {
 
     /// The name that a journal knows the operation by.
     var storedName: String {
-      if case .step(let name, _, _, _) = node.part { return ChainStep(index: firstStep, name: name).description }
+      if case .step(let name, _, _, _) = node.kind { return ChainStep(index: firstStep, name: name).description }
       return "recover"
     }
   }
 
-  /// The last part of its path.
+  /// The last element of its path.
   let node: Node
   private let first: Node
   let operations: [Operation]
@@ -76,7 +76,7 @@ final class ChainCore: Sendable {
         let first = UInt32(clamping: firstStep)
         operations.append(Operation(kind: kind, isUndoable: isUndoable, first: first, code: code, node: node))
       }
-      switch node.part {
+      switch node.kind {
       case .step(_, _, let undo, let code): add(.step, code, isUndoable: undo != nil)
       case .chains(_, _, let code): add(.chains, code)
       case .recover(_, let code): add(.recover, code)
@@ -111,7 +111,7 @@ final class ChainCore: Sendable {
     while let (chain, first) = pending.popLast() {
       for operation in chain.operations {
         var step = first + operation.firstStep
-        switch operation.node.part {
+        switch operation.node.kind {
         case .step(let name?, _, _, _): names[step] = name
         case .chains(let chains, _, _):
           for chain in chains.cores {
@@ -188,8 +188,8 @@ extension ChainCore {
     let count = CancellationCount.current
     let scope = Scope.current
     if scope.isOutside { return Execution(self, laterGeneration, checked: count) }
-    let place = Execution.Place.inside(scope, as: child, stepCount: stepCount)
-    return Execution(self, laterGeneration, around: scope.surroundings, in: place, checked: count)
+    let origin = Execution.Origin.inside(scope, as: child, stepCount: stepCount)
+    return Execution(self, laterGeneration, in: scope.context, from: origin, checked: count)
   }
 
   /// Runs the chain, and leaves the caller's actor for that, once for all steps.
@@ -198,32 +198,32 @@ extension ChainCore {
   func run(_ execution: Execution, _ slot: inout ValueSlot, on actor: isolated (any Actor)? = nil) async throws {
     begin()
     defer { end() }
-    try await perform(execution, &slot, actor).get()
+    try await run(execution, &slot, actor).get()
   }
 
   /// Runs the chain on the input in the slot, which then has the output, if there is one.
   @inline(__always)
-  private func perform(
+  private func run(
     _ run: Execution,
     _ slot: inout ValueSlot,
     _ actor: isolated (any Actor)?
   ) async -> Outcome<Void> {
-    if tokenIfMade?.isAccessed ?? false { return await performApart(run, &slot) }
+    if tokenIfMade?.isAccessed ?? false { return await runApart(run, &slot) }
     var frame = Frame(self, run, slot: exchange(&slot, with: ValueSlot()), recording: run.recording)
-    let outcome = await frame.execute(on: actor)
+    let outcome = await frame.run(on: actor)
     if case .resolved = outcome { slot = frame.slot }
     return outcome
   }
 
   /// Runs the chain in a separate task, because its token cannot cancel the caller's.
   @inline(never)
-  private func performApart(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
+  private func runApart(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
     let steps = CoveredSteps(self, execution, exchange(&slot, with: ValueSlot()))
     let isCancelled = Task.isCancelled
     let task = spawn { () async throws -> Outcome<Void> in
       // Before its first step, which the caller's cancellation might not precede.
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      return await steps.execute()
+      return await steps.run()
     }
     do {
       let outcome = try await task.value(cancelledBy: execution.ownGeneration ?? firstGeneration)
@@ -238,29 +238,29 @@ extension ChainCore {
   ///
   /// - Returns: How to undo what was completed.
   /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
-  func run(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {
-    guard let journal = child.outer.journal, let place = child.fork.place else {
-      return try await perform(&slot, as: child)
+  func run(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
+    guard let journal = child.outer.journal, let key = child.fork.key else {
+      return try await runUnstored(&slot, as: child)
     }
     // A stored error leaves the input where it is.
     var own = exchange(&slot, with: ValueSlot())
     let branch = child.fork.nesting == .chain ? nil : child.branch
-    let undos = try await journal.group(place, branch: branch, limit: nil) { _ in try await perform(&own, as: child) }
+    let undos = try await journal.group(key, branch: branch, limit: nil) { _ in try await runUnstored(&own, as: child) }
     slot = own
     return undos
   }
 
-  private func perform(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {
-    guard entrance == nil else { return try await performApart(&slot, as: child) }
+  private func runUnstored(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
+    guard entrance == nil else { return try await runNested(&slot, as: child) }
     begin()
     defer { end() }
     let execution = makeExecution(as: child)
-    try Self.check(await perform(execution, &slot, #isolation), in: child.outer)
+    try Self.check(await run(execution, &slot, #isolation), in: child.outer)
     return execution.undosIfAny?.takeAll() ?? []
   }
 
   @inline(never)
-  private func performApart(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Entry] {
+  private func runNested(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
     let run = try await runApart(exchange(&slot, with: ValueSlot()), as: child)
     if let outcome = run.completed { try Self.check(outcome, in: child.outer) }
     slot = run.takeValue()
@@ -299,16 +299,16 @@ extension ChainCore {
     begin()
     let key = generation.listen { run.cancel(reason: $0) }
     let scope = Scope.current
-    let around = handle == nil ? scope.surroundings : scope.surroundings?.ofStartedRuns
-    let listeners: [Listener] = around?.tokens.map { ($0, $0.listen { run.cancel(reason: $0) }) } ?? []
+    let context = handle == nil ? scope.context : scope.context?.ofStartedRuns
+    let listeners: [Listener] = context?.tokens.map { ($0, $0.listen { run.cancel(reason: $0) }) } ?? []
     if handle == nil, Task.isCancelled { run.cancel(reason: scope.cancellationCause?.reason) }
     // The token may still be calling handlers, and cancels the generation after them.
     if let request = tokenIfMade?.request { run.cancel(reason: request.reason) }
     if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let place = handle == nil ? Execution.Place.inside(scope, as: child, stepCount: stepCount) : nil
-    let execution = Execution(self, generation, started: run, handle: handle, around: around, in: place, checked: count)
+    let origin = handle == nil ? Execution.Origin.inside(scope, as: child, stepCount: stepCount) : nil
+    let execution = Execution(self, generation, started: run, handle: handle, in: context, from: origin, checked: count)
     let task = spawn(priority: priority) { () async throws -> Void in
-      await self.perform(run, as: execution, key, listeners)
+      await self.run(run, as: execution, key, listeners)
     }
     run.attach(task)
     return task
@@ -343,7 +343,7 @@ extension ChainCore {
   }
 
   @inline(never)
-  private func perform(
+  private func run(
     _ run: StartedRun,
     as execution: Execution,
     _ key: CancellationToken.Key?,
@@ -356,12 +356,12 @@ extension ChainCore {
     }
     // Cancelled at its gate, it still replays what it did before, for the sake of its undos.
     if execution.outer?.journal != nil { frame.failure = nil }
-    let outcome = await frame.execute(on: actor)
+    let outcome = await frame.run(on: actor)
     finish(run, outcome, frame.slot, execution, key, listeners)
   }
 
   /// Ends the registrations of a run, and then resumes the tasks that wait for it.
-  // Its variables would be a part of the memory of every task if it were a part of `perform`.
+  // Kept out of the frame.
   @inline(never)
   private func finish(
     _ run: StartedRun,

@@ -12,9 +12,9 @@ package final class Execution: Sendable {
   let journal: (any RunJournal)?
   let hasHandle: Bool
   /// The tokens and observers around the run.
-  private let around: Surroundings?
+  private let ownContext: Context?
   /// The step or run that it began inside; nil for most runs.
-  private let place: Place?
+  private let origin: Origin?
   let recording: Recording?
   /// Cancelled by `cancelRuns` and by the chain's token; nil for a plain run before the first call of `cancelRuns`.
   let ownGeneration: CancellationToken?
@@ -24,7 +24,7 @@ package final class Execution: Sendable {
   let checkedCount: Atomic<Int>
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
-  private let step: Atomic<Int>
+  private let stepIndex: Atomic<Int>
   private let hasFailedCall = Atomic(false)
   private let hasUndos = Atomic(false)
 
@@ -41,27 +41,27 @@ package final class Execution: Sendable {
   }
 
   /// What a run began inside: the run that contains it as a step, or the step of another run that awaits it.
-  struct Place: Sendable {
+  struct Origin: Sendable {
     /// The relation of the run to the run that contains it as a step.
     let child: Child?
-    /// The part of that run that contains this one.
-    let part: StepPart?
+    /// The scope of that run that contains this one.
+    let stepScope: StepScope?
     /// The innermost run with its own task that awaits the run.
     let enclosing: StartedRun?
     /// The recorded step of another run that awaits the run, and receives its progress as a share of so many steps.
-    let step: RecordedStep?
+    let recordedStep: RecordedStep?
     let stepCount: Int
 
     /// Returns nil outside of runs.
     // Not an initializer, which would own, and so retain, what it is given.
-    static func inside(_ scope: Scope, as child: Child?, stepCount: Int) -> Place? {
+    static func inside(_ scope: Scope, as child: Child?, stepCount: Int) -> Origin? {
       guard child != nil || scope.execution != nil else { return nil }
-      let outer = child?.outer.place
-      return Place(
+      let outer = child?.outer.origin
+      return Origin(
         child: child,
-        part: child == nil ? nil : scope.steps,
+        stepScope: child == nil ? nil : scope.stepScope,
         enclosing: scope.startedRun,
-        step: child == nil ? scope.step : outer?.step,
+        recordedStep: child == nil ? scope.recordedStep : outer?.recordedStep,
         stepCount: outer?.stepCount ?? stepCount
       )
     }
@@ -73,23 +73,23 @@ package final class Execution: Sendable {
     _ generation: CancellationToken?,
     started: StartedRun? = nil,
     handle recorder: RunRecorder? = nil,
-    around: Surroundings? = nil,
-    in place: Place? = nil,
+    in context: Context? = nil,
+    from origin: Origin? = nil,
     checked count: Int
   ) {
-    let child = place?.child
+    let child = origin?.child
     let isCancelled = generation?.isCancelled ?? false || core.tokenIfMade?.isCancelled ?? false
-    checkedCount = Atomic(place == nil && around?.request == nil && !isCancelled ? count : -1)
+    checkedCount = Atomic(origin == nil && context?.request == nil && !isCancelled ? count : -1)
     journal = child == nil ? started?.journal : child?.outer.journal
     hasHandle = recorder != nil
-    recording = Self.recording(of: core, recorder, as: child, in: around?.observation)
-    step = Atomic(child?.firstStep ?? 0)
+    recording = Self.recording(of: core, recorder, as: child, in: context?.observation)
+    stepIndex = Atomic(child?.firstStep ?? 0)
     // Consumed, as each of them would be retained once more otherwise.
     state = Lock(State(core: consume core))
     ownGeneration = consume generation
     self.started = consume started
-    self.around = consume around
-    self.place = consume place
+    ownContext = consume context
+    self.origin = consume origin
     child?.fork.begin(self, at: child?.branch ?? 0)
   }
 
@@ -110,14 +110,14 @@ package final class Execution: Sendable {
     return recorder.map { Recording($0) }
   }
 
-  var chain: ChainCore? { state.withLock { $0.core } }
+  var core: ChainCore? { state.withLock { $0.core } }
 
   func complete() { _ = state.withLock { $0.core.take() } }
 
   /// The tokens around the run, and the observers of what starts in it.
-  var surroundings: Surroundings? { recording?.scope.map { (around ?? .empty).observed(by: $0) } ?? around }
-  var child: Child? { place?.child }
-  var enclosing: StartedRun? { place?.enclosing }
+  var context: Context? { recording?.scope.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
+  var child: Child? { origin?.child }
+  var enclosing: StartedRun? { origin?.enclosing }
   var outer: Execution? { child?.outer }
 
   /// The index of the chain's first step in events.
@@ -139,23 +139,23 @@ package final class Execution: Sendable {
 
   private var lastPlannedStep: ChainStep {
     let index = lastIndex
-    return ChainStep(index: index, name: chain?.name(at: index - firstStep))
+    return ChainStep(index: index, name: core?.name(at: index - firstStep))
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
-  func reportEnd(ofStep index: Int) { if place != nil { report(index + 1) } }
+  func reportEnd(ofStep index: Int) { if origin != nil { report(index + 1) } }
 
-  // A copy of the place would be a part of the memory of every task if this were inlined.
+  // Kept out of the frame.
   @inline(never)
   private func report(_ count: Int) {
-    guard let place, let step = place.step else { return }
-    step.report(Double(count) / Double(max(1, place.stepCount)))
+    guard let origin, let step = origin.recordedStep else { return }
+    step.report(Double(count) / Double(max(1, origin.stepCount)))
   }
 
-  var lastIndex: Int { step.load(ordering: .relaxed) }
+  var lastIndex: Int { stepIndex.load(ordering: .relaxed) }
 
   func enter(_ index: Int) {
-    step.store(index, ordering: .relaxed)
+    stepIndex.store(index, ordering: .relaxed)
     enterCall()
   }
 
@@ -215,39 +215,39 @@ package final class Execution: Sendable {
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
 
   /// Undoes steps, newest first, and returns the failures.
-  @concurrent func undo(_ entries: [UndoStack.Entry], recording: Recording?) async -> [UndoError] {
+  @concurrent func undo(_ undos: [UndoStack.Undo], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
-    await journal?.willUndo(entries.map(\.number))
-    for entry in entries {
+    await journal?.willUndo(undos.map(\.number))
+    for undo in undos {
       do {
         if let journal {
-          guard try await journal.undo(entry.number, entry.undo) else { continue }
+          guard try await journal.undo(undo.number, undo.perform) else { continue }
         } else {
-          try await entry.undo()
+          try await undo.perform()
         }
-        recording?.undone(entry.entry, entry.step, error: nil)
+        recording?.undone(undo.record, undo.step, error: nil)
       } catch {
-        recording?.undone(entry.entry, entry.step, error: error)
-        errors.append(UndoError(chainStep: entry.step, underlyingError: error))
+        recording?.undone(undo.record, undo.step, error: error)
+        errors.append(UndoError(chainStep: undo.step, underlyingError: error))
       }
     }
     return errors
   }
 
   /// Undoes steps, newest first, shielded from cancellation, and stores the failures.
-  func undoShielded(_ entries: [UndoStack.Entry], recording: Recording?) async {
-    guard !entries.isEmpty else { return }
-    await Scope.withCancellationShield { self.keep(await self.undo(entries, recording: recording)) }
+  func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
+    guard !undos.isEmpty else { return }
+    await Scope.withCancellationShield { self.keep(await self.undo(undos, recording: recording)) }
   }
 
-  /// Undoes the steps of an abandoned part, newest first.
+  /// Undoes the steps of abandoned work, newest first.
   ///
   /// The run may already have completed, so nothing is recorded and no handler is called; the failures are listed in
   /// `undoErrors`.
-  func undoLate(_ entries: [UndoStack.Entry]) async {
-    guard !entries.isEmpty else { return }
+  func undoLate(_ undos: [UndoStack.Undo]) async {
+    guard !undos.isEmpty else { return }
     await Scope.withCancellationShield {
-      let errors = await self.undo(entries, recording: nil)
+      let errors = await self.undo(undos, recording: nil)
       for execution in sequence(first: self, next: \.outer) { execution.undos.add(reported: errors) }
     }
   }
@@ -266,7 +266,7 @@ package final class Execution: Sendable {
 //
 // 1. `StartedRun.cancel`, a token or `cancelRuns` stores the request, once, and counts it in `CancellationCount`; so
 //    does a branch with its decision. A cancelled task interrupts the step; a plain run has a task that `cancelRuns`
-//    cancels only if its chain's token was accessed before (`performApart`), and otherwise its step goes on. The wait
+//    cancels only if its chain's token was accessed before (`runApart`), and otherwise its step goes on. The wait
 //    between two attempts ends as well (`wait` below), except in `Step.retry`, which is a part of the step.
 // 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt, because
 //    `isInterrupted` of the nested run also checks the runs that contain it; what an interrupted attempt completed is
@@ -310,7 +310,7 @@ extension Execution {
   }
 
   /// Whether the chain's token is cancelled, which cancels the generation after the handlers that were added before.
-  private var isChainCancelled: Bool { chain?.tokenIfMade?.isCancelled ?? false }
+  private var isChainCancelled: Bool { core?.tokenIfMade?.isCancelled ?? false }
 
   /// What cancels the runs of its generation, if anything can; kept, since what the run has abandoned asks it later.
   private var generation: CancellationToken? {
@@ -326,7 +326,7 @@ extension Execution {
     if isGenerationCancelled || isChainCancelled { return true }
     if let started, started.isCancellationRequested { return true }
     if let child, child.fork.isLost(at: child.branch) { return true }
-    return place?.part?.isAbandoned ?? false || around?.request != nil
+    return origin?.stepScope?.isAbandoned ?? false || ownContext?.request != nil
   }
 
   /// The cancellation of the run; the earliest one as far as that is known.
@@ -342,19 +342,19 @@ extension Execution {
   }
 
   private var requestToItself: Cancellation? {
-    started?.request ?? generation?.request ?? chain?.tokenIfMade?.request ?? around?.request
+    started?.request ?? generation?.request ?? core?.tokenIfMade?.request ?? ownContext?.request
   }
 
   /// Through what the run was cancelled, in words, for traces.
   var cancellationSource: String {
-    if let request = started?.request, let overlap = chain?.overlap, overlap.mode != nil,
+    if let request = started?.request, let overlap = core?.overlap, overlap.mode != nil,
       request.reason == overlap.name
     {
       return "overlap policy"
     }
     if isChainCancelled { return "the chain's token" }
     if isGenerationCancelled { return "cancelRuns" }
-    if around?.request != nil { return "a token around it" }
+    if ownContext?.request != nil { return "a token around it" }
     if sequence(first: self, next: \.outer).dropFirst().contains(where: { $0.requestToItself != nil }) {
       return "the outer run"
     }
@@ -371,10 +371,10 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     var tokens: [CancellationToken] = []
     for execution in sequence(first: self, next: \.outer) {
-      let own = execution.started?.interruption.value ?? execution.ownGeneration ?? execution.chain?.firstGeneration
+      let own = execution.started?.interruption.value ?? execution.ownGeneration ?? execution.core?.firstGeneration
       tokens += [own, execution.child?.fork.interruption].compactMap { $0 }
       // They cancel a run with its own task themselves.
-      if execution.started == nil { tokens += execution.around?.tokens ?? [] }
+      if execution.started == nil { tokens += execution.ownContext?.tokens ?? [] }
     }
     let task = spawn(wait)
     let listeners = tokens.map { $0.listen { _ in task.cancel() } }
@@ -394,15 +394,7 @@ extension Execution {
   private var isRunCancelled: Bool {
     sequence(first: self, next: \.outer).contains { execution in
       if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.isGenerationCancelled || execution.isChainCancelled || execution.around?.request != nil
+      return execution.isGenerationCancelled || execution.isChainCancelled || execution.ownContext?.request != nil
     }
-  }
-}
-
-extension Attempts {
-  /// Waits until the next attempt of code in a run is due; returns false when that was cancelled.
-  mutating func waitForNext(in run: Execution?) async -> Bool {
-    guard let run else { return await waitForNext() }
-    return await waitForNext(by: run.wait) && !run.isCancellationRequested
   }
 }

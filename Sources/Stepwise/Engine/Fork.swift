@@ -4,7 +4,7 @@
 /// A branch that has a value, with its type erased.
 struct FinishedBranch: Sendable {
   let output: any AnyBox
-  let undos: [UndoStack.Entry]
+  let undos: [UndoStack.Undo]
 
   /// The output of the branch's chain, whose type the caller knows.
   func output<Output: Sendable>(as type: Output.Type) -> Output {
@@ -68,8 +68,8 @@ final class Fork: Sendable {
   /// The index of the branch that decided the step.
   private let decision = OnceCell<Int>()
   private let madeInterruption = LazyToken()
-  /// Its place in the journal of the run, if there is one.
-  let place: JournalPlace?
+  /// Its key in the journal of the run, if there is one.
+  let key: JournalKey?
   private let journal: (any RunJournal)?
   /// Whether the decision was stored by an earlier run: the branches still replay what led to it, and what they did
   /// until they noticed.
@@ -78,8 +78,8 @@ final class Fork: Sendable {
   init(_ chains: [ChainCore], _ nesting: RunRecord.Nesting, in journal: (any RunJournal)?) {
     self.nesting = nesting
     self.journal = journal
-    place = journal?.open("\(nesting)")
-    let decider = place.flatMap { journal?.decision(at: $0) }
+    key = journal?.open("\(nesting)")
+    let decider = key.flatMap { journal?.decision(at: $0) }
     isReplayed = decider != nil
     if let decider { decision.settle(decider) }
     machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
@@ -89,8 +89,8 @@ final class Fork: Sendable {
 
   /// Waits until a branch has decided the step, or until what an earlier run did until then has been replayed.
   @concurrent func decided() async {
-    guard isReplayed, let journal, let place else { return _ = await decision.value() }
-    await journal.replayed(in: place)
+    guard isReplayed, let journal, let key else { return _ = await decision.value() }
+    await journal.replayed(in: key)
   }
 
   var hasDeciderEnded: Bool { decider.map { index in machine.withLock { $0.branches[index].result != nil } } ?? false }
@@ -109,7 +109,7 @@ final class Fork: Sendable {
   func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) {
     guard machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) else { return }
     // Before the others notice: what they store afterwards follows from it.
-    if let journal, let place { journal.store(decision: index, at: place) }
+    if let journal, let key { journal.store(decision: index, at: key) }
     decision.settle(index)
     // A chain alone cancels no other one.
     if nesting != .chain { CancellationCount.increment() }
@@ -139,32 +139,32 @@ struct Child: Sendable {
   }
 }
 
-// MARK: - Parts of one run
+// MARK: - Scopes of steps
 
-/// A part of a run that stores its own undos: one attempt of a step, or work that the run may abandon.
-final class StepPart: Sendable {
+/// A scope of steps in a run that stores its own undos: one attempt of a step, or work that the run may abandon.
+final class StepScope: Sendable {
   let execution: Execution
-  /// The part around it in the same run.
-  let outer: StepPart?
+  /// The scope around it in the same run.
+  let outer: StepScope?
   let undos: UndoStack
   /// The calls of `step` in flight here; those in an attempt count where the attempt is.
   let calls = InFlightCounter()
   private let isAbandonable: Bool
 
-  init(of execution: Execution, in outer: StepPart?, undos: UndoStack? = nil, isAbandonable: Bool = false) {
+  init(of execution: Execution, in outer: StepScope?, undos: UndoStack? = nil, isAbandonable: Bool = false) {
     self.execution = execution
     self.outer = outer
     self.undos = undos ?? UndoStack()
     self.isAbandonable = isAbandonable
   }
 
-  private var parts: some Sequence<StepPart> { sequence(first: self, next: \.outer) }
+  private var scopes: some Sequence<StepScope> { sequence(first: self, next: \.outer) }
 
-  /// The innermost part here that is still awaited separately from what is around it.
-  var counting: StepPart? { parts.first { $0.isAbandonable && !$0.calls.isClosed } }
+  /// The innermost scope here that is still awaited separately from what is around it.
+  var counting: StepScope? { scopes.first { $0.isAbandonable && !$0.calls.isClosed } }
 
   /// Whether the run has stopped waiting for the work here.
-  var isAbandoned: Bool { parts.contains { $0.isAbandonable && $0.calls.hasEndedWithoutValue } }
+  var isAbandoned: Bool { scopes.contains { $0.isAbandonable && $0.calls.hasEndedWithoutValue } }
 
   /// The run stops waiting for the work here.
   func abandon() {
@@ -177,24 +177,24 @@ final class StepPart: Sendable {
 }
 
 extension Execution {
-  /// Stores how to undo steps that have completed: in a part of the run, or in the run.
+  /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
   ///
   /// When the work there was abandoned, the run may be decided. Then they are undone immediately, unless the run has
   /// ended with a value.
-  func adopt(_ entries: [UndoStack.Entry], in part: StepPart?) async {
-    guard !entries.isEmpty else { return }
-    for part in sequence(first: part, next: { $0?.outer }) {
-      guard let part else { break }
-      if part.undos.push(entries) { return }
+  func adopt(_ undos: [UndoStack.Undo], in stepScope: StepScope?) async {
+    guard !undos.isEmpty else { return }
+    for scope in sequence(first: stepScope, next: { $0?.outer }) {
+      guard let scope else { break }
+      if scope.undos.push(undos) { return }
     }
     for execution in sequence(first: self, next: \.outer) {
       if execution.calls.begin() {
         defer { execution.calls.end() }
-        if execution.undos.push(entries) { return }
+        if execution.undos.push(undos) { return }
       }
       if execution.calls.hasEndedWithoutValue { break }
       if execution.outer == nil { return }
     }
-    await undoLate(UndoStack.Entry.newestFirst(entries))
+    await undoLate(UndoStack.Undo.newestFirst(undos))
   }
 }

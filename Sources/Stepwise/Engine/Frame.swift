@@ -8,65 +8,67 @@
 @usableFromInline
 package struct Frame: ~Copyable {
   @usableFromInline var slot: ValueSlot
-  let chain: ChainCore
+  let core: ChainCore
   let execution: Execution
   let recording: Recording?
-  /// The undos of an abandoned part; nil for those of the run.
+  /// The undos of abandoned work; nil for those of the run.
   private let ownUndos: UndoStack?
   /// The index of the current operation in events.
   private(set) var index = 0
-  /// The number of the current step in the record; -1 without one.
-  private(set) var entry = -1
+  /// The current step in the record; nil without one.
+  private(set) var record: RecordID?
   /// When the previous step ended, if the next one begins then, as far as the record is concerned.
   // Not an instant, whose size the compiler does not know here.
   private var lastEnd: Duration?
-  /// The part of the chain that the current operation covers.
+  /// The segment that the current operation covers.
   private(set) var covered = 0
   /// The error for the next `recover` to replace, or that ends the run before its first step.
   var failure: (any Error)?
 
-  /// Creates a frame for a run, or for a part of it with its own undos and record.
+  /// Creates a frame for a run, or for steps of it with their own undos and record.
   init(
-    _ chain: ChainCore,
+    _ core: ChainCore,
     _ execution: Execution,
     slot: consuming ValueSlot,
     undos: UndoStack? = nil,
     recording: Recording?
   ) {
     self.slot = slot
-    self.chain = chain
+    self.core = core
     self.execution = execution
     ownUndos = undos
     self.recording = recording
   }
 
-  /// The index of the last part.
+  /// The index of the last segment.
   ///
-  /// Each part ends before an operation that covers it and all parts before; the last one ends at the end.
-  var lastPart: Int { chain.enclosings.count }
+  /// Each segment ends before an operation that covers it and all segments before; the last one ends at the end.
+  var lastSegment: Int { core.enclosings.count }
 
-  private func start(ofPart part: Int) -> Int { part == 0 ? 0 : chain.enclosings[part - 1] }
-  private func end(ofPart part: Int) -> Int { part == lastPart ? chain.operations.count : chain.enclosings[part] }
+  private func start(ofSegment segment: Int) -> Int { segment == 0 ? 0 : core.enclosings[segment - 1] }
+  private func end(ofSegment segment: Int) -> Int {
+    segment == lastSegment ? core.operations.count : core.enclosings[segment]
+  }
 
-  /// Runs the operations of one part, in a loop; the first of them covers the parts before.
-  mutating func perform(part: Int) async throws {
-    var position = start(ofPart: part)
-    let end = end(ofPart: part)
+  /// Executes the operations of one segment, in a loop; the first of them covers the segments before.
+  mutating func execute(segment: Int) async throws {
+    var position = start(ofSegment: segment)
+    let end = end(ofSegment: segment)
     let (recording, isPlain) = (recording, recording == nil && execution.journal == nil)
     while position < end {
       // Not copied into a variable, which would retain its closures and keep them in the frame.
       do {
-        if chain.operations[position].kind != .step {
-          try await perform(at: position, part: part)
+        if core.operations[position].kind != .step {
+          try await execute(at: position, in: segment)
         } else if isPlain {
           guard !execution.isCancellationRequested else { throw CancellationError() }
-          index = execution.firstStep + chain.operations[position].firstStep
+          index = execution.firstStep + core.operations[position].firstStep
           execution.enter(index)
-          try await chain.operations[position].code(&self)
-          if chain.operations[position].isUndoable { await keepUndo(at: position) }
+          try await core.operations[position].code(&self)
+          if core.operations[position].isUndoable { await keepUndo(at: position) }
           execution.reportEnd(ofStep: index)
         } else {
-          try await performStored(at: position, in: recording)
+          try await executeRecorded(at: position, in: recording)
         }
         position += 1
       } catch {
@@ -76,8 +78,8 @@ package struct Frame: ~Copyable {
   }
 
   @inline(never)
-  private mutating func perform(at position: Int, part: Int) async throws {
-    let operation = chain.operations[position]
+  private mutating func execute(at position: Int, in segment: Int) async throws {
+    let operation = core.operations[position]
     guard operation.kind != .recover else { return }
     // A nested chain does not start once cancellation is requested, so its handlers are not called.
     if operation.kind == .chains, execution.journal == nil, execution.isCancellationRequested {
@@ -85,7 +87,7 @@ package struct Frame: ~Copyable {
     }
     index = execution.firstStep + operation.firstStep
     if operation.kind == .chains { execution.enter(index) }
-    covered = part - 1
+    covered = segment - 1
     defer { lastEnd = nil }
     try await operation.code(&self)
   }
@@ -98,21 +100,21 @@ package struct Frame: ~Copyable {
     end: Int
   ) async throws -> Int {
     var error = error
-    for next in position..<end where chain.operations[next].kind == .recover {
+    for next in position..<end where core.operations[next].kind == .recover {
       let journal = execution.journal
       // A branch that has lost, and a run whose time is up, still replay what they did before.
-      let isStored = journal?.isStored(chain.operations[next].storedName) ?? false
+      let isStored = journal?.isStored(core.operations[next].storedName) ?? false
       if execution.isCancellationRequested, !isStored { break }
-      if let marked = undosIfAny?.takeMarked(), !marked.isEmpty {
+      if let marked = stackIfAny?.takeMarked(), !marked.isEmpty {
         await execution.undoShielded(marked, recording: recording)
         if execution.isCancellationRequested, !isStored { break }
       }
       failure = error
       do {
         if let journal {
-          try await perform(at: next, by: journal)
+          try await execute(at: next, by: journal)
         } else {
-          try await chain.operations[next].code(&self)
+          try await core.operations[next].code(&self)
         }
         recording?.recovered()
         return next + 1
@@ -131,53 +133,53 @@ extension Frame {
   ///
   /// The record has two readings of the clock, of which the first is shared with the previous step.
   @inline(never)
-  private mutating func performStored(at position: Int, in recording: Recording?) async throws {
+  private mutating func executeRecorded(at position: Int, in recording: Recording?) async throws {
     guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
-    index = execution.firstStep + chain.operations[position].firstStep
+    index = execution.firstStep + core.operations[position].firstStep
     execution.enter(index)
     if let recording {
-      entry = recording.begin(index, at: lastEnd.take() ?? recording.now)
+      record = recording.begin(index, at: lastEnd.take() ?? recording.now)
       do {
         try await Scope.$current.withValue(scope(of: recording)) {
           // Most steps need no more, and then a frame less.
-          guard execution.journal == nil, !chain.operations[position].isUndoable else {
-            return try await performBody(at: position)
+          guard execution.journal == nil, !core.operations[position].isUndoable else {
+            return try await executeOperation(at: position)
           }
-          try await chain.operations[position].code(&self)
+          try await core.operations[position].code(&self)
         }
       } catch {
-        recording.finish(entry, error: error)
+        recording.finish(record, error: error)
         throw error
       }
       let end = recording.now
       lastEnd = end
-      recording.finish(entry, at: end)
+      recording.finish(record, at: end)
     } else {
-      try await performBody(at: position)
+      try await executeOperation(at: position)
     }
     execution.reportEnd(ofStep: index)
   }
 
   private func scope(of recording: Recording) -> Scope {
-    if ownUndos == nil { return Scope(of: execution, entry: entry) }
-    // An abandoned part has another scope than its run.
-    return Scope.current.inside(step: RecordedStep(recording: recording, number: entry))
+    if ownUndos == nil { return Scope(of: execution, record: record) }
+    // Abandoned work has another scope than its run.
+    return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
   }
 
   @inline(never)
-  private mutating func performBody(at position: Int) async throws {
-    if let journal = execution.journal { return try await perform(at: position, by: journal) }
-    try await chain.operations[position].code(&self)
-    if chain.operations[position].isUndoable { await keepUndo(at: position) }
+  private mutating func executeOperation(at position: Int) async throws {
+    if let journal = execution.journal { return try await execute(at: position, by: journal) }
+    try await core.operations[position].code(&self)
+    if core.operations[position].isUndoable { await keepUndo(at: position) }
   }
 
   @inline(never)
-  private mutating func perform(at position: Int, by journal: any RunJournal) async throws {
-    let operation = chain.operations[position]
-    try await perform(operation, by: journal, returning: operation.output)
+  private mutating func execute(at position: Int, by journal: any RunJournal) async throws {
+    let operation = core.operations[position]
+    try await execute(operation, by: journal, returning: operation.output)
   }
 
-  private mutating func perform<Output: Sendable>(
+  private mutating func execute<Output: Sendable>(
     _ operation: ChainCore.Operation,
     by journal: any RunJournal,
     returning type: Output.Type
@@ -185,8 +187,8 @@ extension Frame {
     let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
     let end: JournalEnd<Output>
     do {
-      end = try await journal.step(step, in: execution.journalRun) { place in
-        try await journal.inside(place, branch: nil) { try await operation.code(&self) }
+      end = try await journal.step(step, in: execution.journalRun) { key in
+        try await journal.inside(key, branch: nil) { try await operation.code(&self) }
         return slot.take(Output.self)
       }
     } catch {
@@ -194,13 +196,13 @@ extension Frame {
       slot = ValueSlot()
       throw error
     }
-    if end.isReplayed { recording?.replayed(entry) }
+    if end.isReplayed { recording?.replayed(record) }
     slot = ValueSlot(end.value)
     if let undo = operation.undo, let number = end.number {
-      let entry = UndoStack.Entry(step: self.step, entry: entry, number: number, undo: undo(slot))
-      guard let error = end.error else { return await adopt([entry]) }
+      let undo = UndoStack.Undo(step: self.step, record: record, number: number, perform: undo(slot))
+      guard let error = end.error else { return await adopt([undo]) }
       slot = ValueSlot()
-      await execution.undoShielded([entry], recording: recording)
+      await execution.undoShielded([undo], recording: recording)
       throw error
     }
     if let error = end.error { throw error }
@@ -210,25 +212,25 @@ extension Frame {
 // MARK: - Time limits
 
 extension Frame {
-  /// Runs the steps that the current operation covers, with a limit of which a journal may know that a part has passed.
-  mutating func perform(
+  /// Runs the steps that the current operation covers, with a limit part of which may have passed in earlier runs.
+  mutating func execute(
     limitedTo duration: Duration,
     _ clock: any Clock<Duration>,
     as name: String,
-    _ perform: (inout Frame, TimeLimit) async throws -> Void
+    _ execute: (inout Frame, TimeLimit) async throws -> Void
   ) async throws {
     guard let journal = execution.journal else {
-      return try await perform(&self, TimeLimit(duration: duration, clock: clock))
+      return try await execute(&self, TimeLimit(duration: duration, clock: clock))
     }
-    let place = journal.open(name)
+    let key = journal.open(name)
     do {
-      try await journal.group(place, branch: nil, limit: duration) { rest in
-        guard let rest else { return try await self.perform(part: covered) }
+      try await journal.group(key, branch: nil, limit: duration) { rest in
+        guard let rest else { return try await self.execute(segment: covered) }
         let limit = TimeLimit(duration: duration, clock: clock) {
-          await journal.replayed(in: place)
+          await journal.replayed(in: key)
           try await clock.sleep(for: rest.clamped)
         }
-        try await perform(&self, limit)
+        try await execute(&self, limit)
       }
     } catch {
       slot = ValueSlot()
@@ -237,18 +239,18 @@ extension Frame {
   }
 
   /// Runs the steps that the current operation covers; when the time is up, they are cancelled and awaited.
-  mutating func perform(within limit: TimeLimit) async throws {
+  mutating func execute(within limit: TimeLimit) async throws {
     let steps = CoveredSteps(coveredBy: &self, undos: ownUndos)
     do {
       try await limited(to: limit, replaying: execution.journal != nil) {
         steps.currentStep
       } operation: {
-        try await steps.run()
+        try await steps.execute()
       }
       slot = steps.takeValue()
     } catch {
       recording?.timedOut(execution.firstStep..<index, error: error)
-      undosIfAny?.markAll()
+      stackIfAny?.markAll()
       throw error
     }
   }
@@ -256,23 +258,23 @@ extension Frame {
   /// Runs the steps that the current operation covers; when the time is up, they are cancelled and no longer awaited.
   ///
   /// If they then return a value, `discard` receives it, shielded from that cancellation.
-  mutating func perform<Output: Sendable>(
+  mutating func execute<Output: Sendable>(
     abandonedAfter limit: TimeLimit,
     discarding discard: @escaping @Sendable (Output) async -> Void
   ) async throws {
     let undos = UndoStack()
     let steps = CoveredSteps(coveredBy: &self, undos: undos)
-    let part = StepPart(of: execution, in: Scope.current.steps, undos: undos, isAbandonable: true)
-    let scope = Scope.current.inside(part, step: nil)
+    let stepScope = StepScope(of: execution, in: Scope.current.stepScope, undos: undos, isAbandonable: true)
+    let scope = Scope.current.inside(stepScope, recordedStep: nil)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
     let isCancelled = Task.isCancelled
     let work = spawn {
       // Before its first step, which the waiting task's cancellation might not precede.
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
       let result = await Scope.$current.withValue(scope) {
-        await Result.of { try await steps.run { end.settled == nil } }
+        await Result.of { try await steps.execute { end.settled == nil } }
       }
-      await part.calls.close(hasValue: true)
+      await stepScope.calls.close(hasValue: true)
       guard !end.settle((result, isExpired: false)), case .success = result else { return }
       await Scope.withCancellationShield {
         var late = steps.takeValue()
@@ -283,7 +285,7 @@ extension Frame {
       guard (try? await limit.sleep()) != nil else { return }
       let error = TimeoutError(step: steps.currentStep, duration: limit.duration)
       guard end.settle((.failure(error), isExpired: true)) else { return }
-      part.abandon()
+      stepScope.abandon()
       work.cancel()
     }
     defer { timer.cancel() }
@@ -326,22 +328,22 @@ extension Frame {
 // MARK: - Undos
 
 extension Frame {
-  var undos: UndoStack { ownUndos ?? execution.undos }
-  var undosIfAny: UndoStack? { ownUndos ?? execution.undosIfAny }
+  private var stack: UndoStack { ownUndos ?? execution.undos }
+  var stackIfAny: UndoStack? { ownUndos ?? execution.undosIfAny }
 
-  var step: ChainStep { ChainStep(index: index, name: chain.name(at: index - execution.firstStep)) }
+  var step: ChainStep { ChainStep(index: index, name: core.name(at: index - execution.firstStep)) }
 
   /// Stores how to undo the step that has just completed.
   @inline(never)
   mutating func keepUndo(at position: Int) async {
-    guard let undo = chain.operations[position].undo else { return }
-    await adopt([UndoStack.Entry(step: step, entry: entry, number: UndoStack.Entry.nextNumber, undo: undo(slot))])
+    guard let undo = core.operations[position].undo else { return }
+    await adopt([UndoStack.Undo(step: step, record: record, number: UndoStack.Undo.nextNumber, perform: undo(slot))])
   }
 
-  /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of an abandoned part immediately.
-  mutating func adopt(_ entries: [UndoStack.Entry], isMarked: Bool = false) async {
-    guard !entries.isEmpty, !undos.push(entries, isMarked: isMarked) else { return }
-    await execution.undoLate(UndoStack.Entry.newestFirst(entries))
+  /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of abandoned work immediately.
+  mutating func adopt(_ undos: [UndoStack.Undo], isMarked: Bool = false) async {
+    guard !undos.isEmpty, !stack.push(undos, isMarked: isMarked) else { return }
+    await execution.undoLate(UndoStack.Undo.newestFirst(undos))
   }
 }
 
@@ -350,13 +352,13 @@ extension Frame {
 extension Frame {
   /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
   @inline(__always)
-  mutating func execute(on actor: isolated (any Actor)? = #isolation) async -> Outcome<Void> {
+  mutating func run(on actor: isolated (any Actor)? = #isolation) async -> Outcome<Void> {
     if failure == nil { execution.recording?.enter() }
     return await Scope.$current.withValue(Scope(of: execution)) {
       var error = failure.take()
       if error == nil {
         do {
-          try await perform(part: lastPart)
+          try await execute(segment: lastSegment)
         } catch let thrown {
           error = thrown
         }
@@ -368,14 +370,14 @@ extension Frame {
 
   /// Ends a run after whose steps nothing follows; returns nil when something does.
   private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
-    let hasHandlers = chain.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
+    let hasHandlers = core.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
     // Until its calls of `step` are closed, a run may get a further undo.
-    guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), undosIfAny == nil else { return nil }
+    guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), stackIfAny == nil else { return nil }
     let outcome = execution.close(with: error)
     return end(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
 
-  // Its variables would double the memory of every run if it were a part of `execute`.
+  // Kept out of the frame.
   @inline(never)
   private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
     if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
@@ -391,14 +393,14 @@ extension Frame {
     let source = cancellationSource(of: outcome)
     let hasValue = if case .resolved = outcome { true } else { false }
     // What contains a chain that ends with a value takes its undos.
-    let entries = hasValue && execution.outer != nil ? nil : undosIfAny?.takeAll()
-    var undos = hasValue || !isFinal ? [] : entries ?? []
+    let taken = hasValue && execution.outer != nil ? nil : stackIfAny?.takeAll()
+    var undos = hasValue || !isFinal ? [] : taken ?? []
     if let journal, execution.outer == nil {
       await execution.undoShielded(exchange(&undos, with: []), recording: execution.recording)
       isFinal = await journal.finish()
     }
     let isFailed = if case .failed = outcome { true } else { false }
-    if isFailed && !chain.errorHandlers.isEmpty || !chain.finallyHandlers.isEmpty || !undos.isEmpty
+    if isFailed && !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty || !undos.isEmpty
       || !execution.undoErrors.isEmpty
     {
       let state: ChainState = outcome.map { slot.erased }
@@ -426,20 +428,20 @@ extension Frame {
 
   private mutating func runHandlers(
     _ state: ChainState,
-    undoing entries: [UndoStack.Entry],
+    undoing undos: [UndoStack.Undo],
     isFinal: Bool
   ) async {
-    let (chain, execution) = (chain, execution)
+    let (core, execution) = (core, execution)
     let handlers: @concurrent @Sendable () async -> Void = {
-      execution.keep(await execution.undo(entries, recording: execution.recording))
-      if isFinal, case .failed(let error) = state, !chain.errorHandlers.isEmpty {
+      execution.keep(await execution.undo(undos, recording: execution.recording))
+      if isFinal, case .failed(let error) = state, !core.errorHandlers.isEmpty {
         let step = execution.lastStep
-        for handler in chain.errorHandlers { await handler(error, step) }
+        for handler in core.errorHandlers { await handler(error, step) }
       }
       for error in isFinal ? execution.undoErrors : [] {
-        for handler in chain.errorHandlers { await handler(error, error.chainStep) }
+        for handler in core.errorHandlers { await handler(error, error.chainStep) }
       }
-      for handler in chain.finallyHandlers { await handler(state) }
+      for handler in core.finallyHandlers { await handler(state) }
     }
     // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
     let isSafe = execution.started.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
@@ -452,9 +454,9 @@ extension Frame: Sendable {}
 
 /// Steps that run in their own task: those that a modifier covers, under a timer or abandoned, or all of a chain.
 final class CoveredSteps: Sendable {
-  private let chain: ChainCore
+  private let core: ChainCore
   private let execution: Execution
-  private let part: Int
+  private let segment: Int
   private let recording: Recording?
   /// The stack for the undos of the steps that complete.
   private let undos: UndoStack?
@@ -462,17 +464,17 @@ final class CoveredSteps: Sendable {
   private let value: Lock<ValueSlot>
 
   init(coveredBy frame: inout Frame, undos: UndoStack?) {
-    chain = frame.chain
+    core = frame.core
     execution = frame.execution
-    part = frame.covered
+    segment = frame.covered
     recording = frame.recording
     value = Lock(exchange(&frame.slot, with: ValueSlot()))
     self.undos = undos
   }
 
-  init(_ chain: ChainCore, _ execution: Execution, _ input: consuming ValueSlot) {
-    (self.chain, self.execution) = (chain, execution)
-    (part, recording, undos) = (0, nil, nil)
+  init(_ core: ChainCore, _ execution: Execution, _ input: consuming ValueSlot) {
+    (self.core, self.execution) = (core, execution)
+    (segment, recording, undos) = (0, nil, nil)
     value = Lock(input)
   }
 
@@ -484,17 +486,17 @@ final class CoveredSteps: Sendable {
   }
 
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
-  @concurrent func run(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
+  @concurrent func execute(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
-    var frame = Frame(chain, execution, slot: takeValue(), undos: undos, recording: recording)
-    try await frame.perform(part: part)
+    var frame = Frame(core, execution, slot: takeValue(), undos: undos, recording: recording)
+    try await frame.execute(segment: segment)
     put(frame.slot)
   }
 
   /// Runs the chain, with its handlers.
-  @concurrent func execute() async -> Outcome<Void> {
-    var frame = Frame(chain, execution, slot: takeValue(), recording: execution.recording)
-    let outcome = await frame.execute()
+  @concurrent func run() async -> Outcome<Void> {
+    var frame = Frame(core, execution, slot: takeValue(), recording: execution.recording)
+    let outcome = await frame.run()
     put(frame.slot)
     return outcome
   }

@@ -14,13 +14,13 @@ package typealias StepUndo = @Sendable (borrowing ValueSlot) -> (@Sendable () as
 @usableFromInline package typealias ErrorHandler = @Sendable (any Error, ChainStep) async -> Void
 @usableFromInline package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 
-/// One part of a chain, and a link to the part before it.
+/// One element of a chain, and a link to the one before it.
 ///
-/// Chains share the parts that they have in common. The link has this class as its type instead of a protocol or a
+/// Chains share the elements that they have in common. The link has this class as its type instead of a protocol or a
 /// generic parameter, so that the compiler can release a path of a million nodes in a loop.
 @usableFromInline
 package final class Node: Sendable {
-  @usableFromInline package enum Part: Sendable {
+  @usableFromInline package enum Kind: Sendable {
     case step(name: String?, output: any Sendable.Type, undo: Box<StepUndo>?, StepCode)
     /// Chains that run as one step.
     case chains(NestedChains, how: String, StepCode)
@@ -34,21 +34,21 @@ package final class Node: Sendable {
   }
 
   let parent: Node?
-  package let part: Part
-  /// Of the first part, the token of the chains that begin with it.
+  package let kind: Kind
+  /// Of the first element, the token of the chains that begin with it.
   let token = LazyToken()
 
-  /// The parts of the path that ends here.
-  package var parts: [Part] { sequence(first: self, next: \.parent).reversed().map(\.part) }
+  /// What the path that ends here.
+  package var kinds: [Kind] { sequence(first: self, next: \.parent).reversed().map(\.kind) }
 
-  init(_ part: Part, after parent: Node?) {
+  init(_ kind: Kind, after parent: Node?) {
     self.parent = parent
-    self.part = part
+    self.kind = kind
   }
 
   /// The number of steps, including those of nested chains.
   var stepCount: Int {
-    switch part {
+    switch kind {
     case .step: 1
     case .chains(let chains, _, _): chains.cores.reduce(0) { $0 + $1.stepCount }
     default: 0
@@ -58,19 +58,19 @@ package final class Node: Sendable {
   /// The chains that run as steps of the path that ends here.
   var nestedChains: [ChainCore] {
     sequence(first: self, next: \.parent).flatMap { node -> [ChainCore] in
-      if case .chains(let nested, _, _) = node.part { nested.cores } else { [] }
+      if case .chains(let nested, _, _) = node.kind { nested.cores } else { [] }
     }
   }
 }
 
-extension Node.Part {
+extension Node.Kind {
   /// Returns a step, whose undo receives the output that its code has left in the slot.
   @usableFromInline
   static func step<Output: Sendable>(
     _ name: String?,
     undo: (@Sendable (Output) async throws -> Void)?,
     _ code: @escaping StepCode
-  ) -> Node.Part {
+  ) -> Node.Kind {
     // Not mapped, for which the type of the closure would be looked up.
     guard let undo else { return .step(name: name, output: Output.self, undo: nil, code) }
     let stepUndo = Box<StepUndo> { slot in
@@ -86,7 +86,7 @@ extension Node.Part {
   // Safety: only `deinit` writes it, when no other reference to the object exists.
   nonisolated(unsafe) private(set) var cores: [ChainCore]
 
-  /// The last parts of their paths.
+  /// The last elements of their paths.
   package var nodes: [Node] { cores.map(\.node) }
 
   init(_ cores: [ChainCore]) { self.cores = cores }
@@ -101,23 +101,23 @@ extension Node.Part {
   }
 }
 
-/// A chain as it is described: the path to its last part.
+/// A chain as it is described: the path to its last element.
 @usableFromInline
 struct Path: Sendable {
   let node: Node
   /// The name and the observers, if it has any.
   var identity = ChainIdentity()
 
-  /// Returns this path with one more part.
+  /// Returns this path with one more element.
   @usableFromInline
-  func appending(_ part: consuming Node.Part) -> Path {
-    Path(node: Node(part, after: node), identity: identity)
+  func appending(_ kind: consuming Node.Kind) -> Path {
+    Path(node: Node(kind, after: node), identity: identity)
   }
 }
 
 extension Path {
-  /// Creates a path of one part.
-  init(_ part: Node.Part) { self.init(node: Node(part, after: nil)) }
+  /// Creates a path of one element.
+  init(_ kind: Node.Kind) { self.init(node: Node(kind, after: nil)) }
 
   init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) { self.init(.chains(chains, how: how, code)) }
 }

@@ -23,49 +23,49 @@ package protocol RunJournal: AnyObject, Sendable {
   func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,
-    _ body: (JournalPlace) async throws -> Value
+    _ body: (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
-  /// Returns a place for steps, in the order of the calls.
-  func open(_ name: String) -> JournalPlace
+  /// Returns a key for steps, in the order of the calls.
+  func open(_ name: String) -> JournalKey
 
-  /// Runs one attempt of the work at a place, or one of its branches; the current place when nil.
-  func inside<Value>(_ place: JournalPlace?, branch: Int?, _ body: () async throws -> Value) async throws -> Value
+  /// Runs one attempt of the work at a key, or one of its branches; the current key when nil.
+  func inside<Value>(_ key: JournalKey?, branch: Int?, _ body: () async throws -> Value) async throws -> Value
 
-  /// How many branches of the current place have begun in earlier runs, as far as they have stored anything.
+  /// How many branches of the current key have begun in earlier runs, as far as they have stored anything.
   var branchCount: Int { get }
 
-  /// Runs the work at a place, or one of its branches, and stores its error and its time limit, as a deadline.
+  /// Runs the work at a key, or one of its branches, and stores its error and its time limit, as a deadline.
   ///
   /// The body receives what is left of the limit, or nil when nothing limits it, such as work that ended in time in an
   /// earlier run. The time starts after `replayed(in:)`.
   func group<Value>(
-    _ place: JournalPlace,
+    _ key: JournalKey,
     branch: Int?,
     limit: Duration?,
     _ body: (Duration?) async throws -> Value
   ) async throws -> Value
 
-  /// Waits until what earlier runs stored at a place has been replayed, which no cancellation may interrupt.
-  @concurrent func replayed(in place: JournalPlace) async
+  /// Waits until what earlier runs stored at a key has been replayed, which no cancellation may interrupt.
+  @concurrent func replayed(in key: JournalKey) async
 
   /// Whether an earlier run has stored the end of the next step with a name.
   func isStored(_ name: String) -> Bool
 
-  /// The branch that has decided the work at a place, or the attempt that none follows, if that was stored.
-  func decision(at place: JournalPlace) -> Int?
+  /// The branch that has decided the work at a key, or the attempt that none follows, if that was stored.
+  func decision(at key: JournalKey) -> Int?
 
   /// Stores a decision before anything that follows from it.
-  func store(decision: Int, at place: JournalPlace)
+  func store(decision: Int, at key: JournalKey)
 
   /// Whether another attempt follows one that has failed; nil when no earlier run has decided that.
-  func continues(after attempt: Int, at place: JournalPlace) -> Bool?
+  func continues(after attempt: Int, at key: JournalKey) -> Bool?
 
-  /// Returns how much of a limit has passed since the first attempt at a place, in earlier runs too.
-  func elapsed(of limit: Duration, at place: JournalPlace) -> Duration
+  /// Returns how much of a limit has passed since the first attempt at a key, in earlier runs too.
+  func elapsed(of limit: Duration, at key: JournalKey) -> Duration
 
-  /// An attempt at a place has failed; that is stored before what it completed is undone.
-  func attemptFailed(_ place: JournalPlace, _ error: any Error)
+  /// An attempt at a key has failed; that is stored before what it completed is undone.
+  func attemptFailed(_ key: JournalKey, _ error: any Error)
 
   /// Stores that steps are going to be undone, with the failures so far.
   @concurrent func willUndo(_ steps: [Int]) async
@@ -103,7 +103,7 @@ package enum JournalStart: Sendable {
 package struct JournalStep: Sendable {
   package let name: String
   package let isUndoable: Bool
-  /// Whether the engine calls the steps at this place one after the other.
+  /// Whether the engine calls the steps at this key one after the other.
   package let isPlanned: Bool
 }
 
@@ -123,13 +123,13 @@ package struct JournalEnd<Value> {
   }
 }
 
-/// A position among the steps of a run, and the number of attempts there.
-package final class JournalPlace: Sendable {
+/// The position of steps in a journal, and the number of attempts there.
+package final class JournalKey: Sendable {
   /// The names of what is around it, and its own.
   package let path: String
   private let attempts: Lock<Int>
 
-  /// Creates a place at which attempts may have failed in earlier processes.
+  /// Creates a key at which attempts may have failed in earlier processes.
   package init(_ path: String, attempts: Int) {
     self.path = path
     self.attempts = Lock(attempts)
@@ -146,18 +146,18 @@ package final class JournalPlace: Sendable {
   }
 }
 
-/// What a journal has stored of the attempts at a place.
+/// What a journal has stored of the attempts at a key.
 struct AttemptHistory {
-  let place: JournalPlace
+  let key: JournalKey
   let journal: any RunJournal
 
   /// Whether another attempt follows the current one; nil when no earlier run has decided that.
-  var continues: Bool? { journal.continues(after: place.attemptCount, at: place) }
+  var continues: Bool? { journal.continues(after: key.attemptCount, at: key) }
 
   /// Returns the attempts that follow those of earlier runs.
   func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) -> Attempts {
-    let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: place) } ?? .zero
-    return Attempts(policy, clock: clock, after: place.attemptCount, elapsed: elapsed)
+    let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: key) } ?? .zero
+    return Attempts(policy, clock: clock, after: key.attemptCount, elapsed: elapsed)
   }
 }
 

@@ -10,40 +10,40 @@ package struct Scope: Sendable {
   @TaskLocal package static var current = outside
 
   /// The scope of code outside of runs, tokens and observers.
-  package static let outside = Scope(execution: nil, entry: -1, around: nil, details: nil)
+  package static let outside = Scope(execution: nil, record: nil, ownContext: nil, details: nil)
 
   /// The innermost run that the code belongs to.
   let execution: Execution?
-  /// The number of the running step in the record of the run; -1 where none is recorded.
-  private let entry: Int
+  /// The running step in the record of the run; nil where none is recorded.
+  private let record: RecordID?
   /// The tokens and observers around the code; nil for those of the run.
-  private let around: Surroundings?
+  private let ownContext: Context?
   /// What the run and its step alone do not describe; nil for most code.
   private let details: Box<Details>?
 
   private struct Details: Sendable {
     var isShielded = false
-    var steps: StepPart?
+    var stepScope: StepScope?
     /// A step within a step, an element of one, or a step that the run may abandon.
-    var step: RecordedStep?
+    var recordedStep: RecordedStep?
   }
 
   /// Whether the code is outside of runs, tokens and observers.
-  var isOutside: Bool { execution == nil && around == nil }
+  var isOutside: Bool { execution == nil && ownContext == nil }
 
   /// Whether nothing but the run describes the code.
-  var isPlain: Bool { details == nil && around == nil && entry < 0 }
+  var isPlain: Bool { details == nil && ownContext == nil && record == nil }
 
   /// Where the running step reports; nil outside of steps that are recorded.
-  package var step: RecordedStep? {
-    guard entry >= 0, let recording = execution?.recording else { return details?.value.step }
-    return RecordedStep(recording: recording, number: entry)
+  package var recordedStep: RecordedStep? {
+    guard let record, let recording = execution?.recording else { return details?.value.recordedStep }
+    return RecordedStep(recording: recording, id: record)
   }
 
-  var surroundings: Surroundings? { around ?? execution?.surroundings }
+  var context: Context? { ownContext ?? execution?.context }
 
-  /// The part of the run that stores the undos of steps here; nil for the run itself.
-  var steps: StepPart? { details?.value.steps }
+  /// The scope that stores the undos of steps here; nil for the run itself.
+  var stepScope: StepScope? { details?.value.stepScope }
 
   /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
   var isShielded: Bool { details?.value.isShielded ?? false }
@@ -79,16 +79,16 @@ package struct Scope: Sendable {
 
   /// The known cause of a cancellation of the task.
   package var cancellationCause: Cancellation? {
-    if let request = surroundings?.request { return request }
+    if let request = context?.request { return request }
     guard let innermostRun else { return nil }
-    return innermostRun.chain == nil ? startedRun?.request : innermostRun.ownRequest ?? startedRun?.request
+    return innermostRun.core == nil ? startedRun?.request : innermostRun.ownRequest ?? startedRun?.request
   }
 
-  /// Returns this scope for a part of its run, or the same part, and for one step there.
-  func inside(_ steps: StepPart? = nil, step: RecordedStep?) -> Scope {
+  /// Returns this scope for a scope of its run, or the same one, and for one step there.
+  func inside(_ stepScope: StepScope? = nil, recordedStep: RecordedStep?) -> Scope {
     var details = details?.value ?? Details()
-    (details.steps, details.step) = (steps ?? details.steps, step)
-    return Scope(execution: execution, entry: -1, around: around, details: Box(details))
+    (details.stepScope, details.recordedStep) = (stepScope ?? details.stepScope, recordedStep)
+    return Scope(execution: execution, record: nil, ownContext: ownContext, details: Box(details))
   }
 
   /// Returns the current scope with a token around it.
@@ -104,9 +104,9 @@ package struct Scope: Sendable {
     surrounded { ($0 ?? .empty).observed(by: observation) }
   }
 
-  private static func surrounded(by change: (Surroundings?) -> Surroundings) -> Scope {
+  private static func surrounded(by change: (Context?) -> Context) -> Scope {
     let old = current
-    return Scope(execution: old.execution, entry: old.entry, around: change(old.surroundings), details: old.details)
+    return Scope(execution: old.execution, record: old.record, ownContext: change(old.context), details: old.details)
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
@@ -117,27 +117,27 @@ package struct Scope: Sendable {
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let (outer, details) = (current, Box(Details(isShielded: true)))
-    let scope = Scope(execution: outer.execution, entry: -1, around: outer.surroundings?.shielded, details: details)
+    let scope = Scope(execution: outer.execution, record: nil, ownContext: outer.context?.shielded, details: details)
     return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
   }
 }
 
 extension Scope {
-  /// Between the steps of a run, or in a step that has an entry in its record.
-  init(of execution: Execution, entry: Int = -1) {
-    self.init(execution: execution, entry: entry, around: nil, details: nil)
+  /// Between the steps of a run, or in a recorded step.
+  init(of execution: Execution, record: RecordID? = nil) {
+    self.init(execution: execution, record: record, ownContext: nil, details: nil)
   }
 }
 
 /// The tokens and observers around some code.
-enum Surroundings: Sendable {
+enum Context: Sendable {
   /// Most code has at most one token, which needs no memory of its own.
   case token(CancellationToken)
   /// The tokens of `withCancellation(by:)`, innermost first; cancelling one cancels the code. A shield keeps the
   /// shielded ones away; they still reach the runs that start behind it.
   indirect case all([CancellationToken], shielded: [CancellationToken], ObservationScope?)
 
-  static let empty = Surroundings.all([], shielded: [], nil)
+  static let empty = Context.all([], shielded: [], nil)
 
   var tokens: [CancellationToken] {
     switch self {
@@ -150,12 +150,12 @@ enum Surroundings: Sendable {
 
   var observation: ObservationScope? { if case .all(_, _, let observation) = self { observation } else { nil } }
 
-  func adding(_ token: CancellationToken) -> Surroundings {
+  func adding(_ token: CancellationToken) -> Context {
     let (outer, shielded) = (tokens.filter { $0 !== token }, shieldedTokens.filter { $0 !== token })
     return .all([token] + outer, shielded: shielded, observation)
   }
 
-  func observed(by observation: ObservationScope) -> Surroundings {
+  func observed(by observation: ObservationScope) -> Context {
     .all(tokens, shielded: shieldedTokens, observation)
   }
 
@@ -167,12 +167,12 @@ enum Surroundings: Sendable {
     }
   }
 
-  var shielded: Surroundings { .all([], shielded: tokens + shieldedTokens, observation) }
+  var shielded: Context { .all([], shielded: tokens + shieldedTokens, observation) }
 
   /// Those of a run that `start` starts here.
   ///
   /// The run outlives a shield, so tokens behind the shield reach it, unless they were cancelled before.
-  var ofStartedRuns: Surroundings {
+  var ofStartedRuns: Context {
     if shieldedTokens.isEmpty { return self }
     return .all(tokens + shieldedTokens.filter { !$0.isCancelled }, shielded: [], observation)
   }

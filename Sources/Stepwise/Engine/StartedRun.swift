@@ -244,7 +244,7 @@ final class Gate: Sendable {
 
   // MARK: - Waiting
 
-  /// Its place at the gate: a slot, or one in the queue, until it leaves.
+  /// Its position at the gate: a slot, or one in the queue, until it leaves.
   private var gateID: GateID? {
     get { state.withLock { $0.gateID } }
     set { state.withLock { $0.gateID = newValue } }

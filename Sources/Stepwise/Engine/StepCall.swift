@@ -8,87 +8,87 @@
 struct StepCall: Sendable {
   /// Nil outside of runs, and in undos and handlers.
   private let execution: Execution?
-  /// Nil where nothing records the run and no part of it stores undos.
-  private let place: Place?
+  /// Nil where nothing records the run and no step scope stores undos.
+  private let details: Details?
 
-  private final class Place: Sendable {
-    let part: StepPart?
-    /// The part that counts the call; nil when the run does.
-    let counting: StepPart?
+  private final class Details: Sendable {
+    let stepScope: StepScope?
+    /// The scope that counts the call; nil when the run does.
+    let counting: StepScope?
     /// Nil where nothing records the run.
-    let record: RecordedStep?
+    let recordedStep: RecordedStep?
 
-    init(_ part: StepPart?, counting: StepPart?, _ record: RecordedStep?) {
-      self.part = part
+    init(_ stepScope: StepScope?, counting: StepScope?, _ recordedStep: RecordedStep?) {
+      self.stepScope = stepScope
       self.counting = counting
-      self.record = record
+      self.recordedStep = recordedStep
     }
   }
 
-  private var part: StepPart? { place?.part }
-  private var record: RecordedStep? { place?.record }
+  private var stepScope: StepScope? { details?.stepScope }
+  private var recordedStep: RecordedStep? { details?.recordedStep }
 
   /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work.
   @usableFromInline
   init(_ name: String) throws {
     let scope = Scope.current
     guard let execution = scope.innermostRun else {
-      (execution, place) = (nil, nil)
+      (execution, details) = (nil, nil)
       return
     }
     guard scope.isPlain, execution.journal == nil else {
       self = try StepCall(name, in: scope, of: execution)
       return
     }
-    (self.execution, place) = (execution, nil)
+    (self.execution, details) = (execution, nil)
     guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
     execution.enterCall()
   }
 
   @inline(never)
   private init(_ name: String, in scope: Scope, of execution: Execution) throws {
-    let part = scope.steps
+    let stepScope = scope.stepScope
     guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
-    var counting = part?.counting
-    // A part that has been closed just now is counted by the one around it.
-    while let closed = counting, !closed.calls.begin() { counting = part?.counting }
-    if let part, part.isAbandoned {
+    var counting = stepScope?.counting
+    // A scope that has been closed just now is counted by the one around it.
+    while let closed = counting, !closed.calls.begin() { counting = stepScope?.counting }
+    if let stepScope, stepScope.isAbandoned {
       counting?.calls.end()
       throw CancellationError()
     }
     guard counting != nil || execution.calls.begin() else { throw CancellationError() }
     execution.enterCall()
     self.execution = execution
-    place = Place(part, counting: counting, scope.step?.begin(name))
+    details = Details(stepScope, counting: counting, scope.recordedStep?.begin(name))
   }
 
   /// Whether nothing but the run itself has to know of the call.
-  @usableFromInline var isPlain: Bool { record == nil && execution?.journal == nil }
+  @usableFromInline var isPlain: Bool { recordedStep == nil && execution?.journal == nil }
 
   @usableFromInline
   func end() {
-    if let place { return end(in: place, error: nil) }
+    if let details { return end(details, error: nil) }
     execution?.calls.end()
   }
 
   @usableFromInline
   func end(throwing error: any Error, _ name: String) {
-    if let execution, part.map({ !$0.isAbandoned }) ?? true { execution.failCall(name) }
-    if let place { return end(in: place, error: error) }
+    if let execution, stepScope.map({ !$0.isAbandoned }) ?? true { execution.failCall(name) }
+    if let details { return end(details, error: error) }
     execution?.calls.end()
   }
 
   @inline(never)
-  private func end(in place: Place, error: (any Error)?) {
-    place.record?.finish(error: error)
-    if let counting = place.counting { return counting.calls.end() }
+  private func end(_ details: Details, error: (any Error)?) {
+    details.recordedStep?.finish(error: error)
+    if let counting = details.counting { return counting.calls.end() }
     execution?.calls.end()
   }
 
   /// Whether further attempts make no sense.
   private var isCancelled: Bool {
     if execution?.isInterrupted ?? Task.isCancelled { return true }
-    return part?.isAbandoned ?? false
+    return stepScope?.isAbandoned ?? false
   }
 }
 
@@ -109,13 +109,12 @@ extension StepCall {
       let step = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
       let end = try await perform(step, attempts, if: isRetryable, body)
       if isUndoable, let execution, end.number != nil || execution.journal == nil {
-        let undo = undo(end.value)
-        let number = end.number ?? UndoStack.Entry.nextNumber
-        let entry = UndoStack.Entry(step: plannedStep, entry: record?.number ?? -1, number: number, undo: undo)
+        let number = end.number ?? UndoStack.Undo.nextNumber
+        let undo = UndoStack.Undo(step: plannedStep, record: recordedStep?.id, number: number, perform: undo(end.value))
         if end.error == nil {
-          await execution.adopt([entry], in: part)
+          await execution.adopt([undo], in: stepScope)
         } else {
-          await execution.undoShielded([entry], recording: execution.recording)
+          await execution.undoShielded([undo], recording: execution.recording)
         }
       }
       if let error = end.error { throw error }
@@ -145,6 +144,14 @@ struct StepAttempts: Sendable {
   }
 }
 
+extension Attempts {
+  /// Waits until the next attempt of code in a run is due; returns false when that was cancelled.
+  mutating func waitForNext(in run: Execution?) async -> Bool {
+    guard let run else { return await waitForNext() }
+    return await waitForNext(by: run.wait) && !run.isCancellationRequested
+  }
+}
+
 extension StepCall {
   /// Performs a step, or returns what the journal of the run has stored of it.
   private func perform<Value>(
@@ -157,12 +164,12 @@ extension StepCall {
       let value = try await perform(step.name, options, at: nil, if: isRetryable, body)
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
-    let end = try await journal.step(step, in: execution.journalRun) { place in
-      try await perform(step.name, options, at: place, if: isRetryable) {
-        try await journal.inside(place, branch: nil) { try await body() }
+    let end = try await journal.step(step, in: execution.journalRun) { key in
+      try await perform(step.name, options, at: key, if: isRetryable) {
+        try await journal.inside(key, branch: nil) { try await body() }
       }
     }
-    if end.isReplayed, let record { record.recording.replayed(record.number) }
+    if end.isReplayed, let recordedStep { recordedStep.recording.replayed(recordedStep.id) }
     return end
   }
 
@@ -170,16 +177,16 @@ extension StepCall {
   private func perform<Value>(
     _ name: String,
     _ options: StepAttempts?,
-    at place: JournalPlace?,
+    at key: JournalKey?,
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
-    let history = place.flatMap { place in execution?.journal.map { AttemptHistory(place: place, journal: $0) } }
+    let history = key.flatMap { key in execution?.journal.map { AttemptHistory(key: key, journal: $0) } }
     var attempts =
       history?.attempts(options.policy, clock: options.clock) ?? Attempts(options.policy, clock: options.clock)
     while true {
-      let attempt = execution.map { StepPart(of: $0, in: part) }
+      let attempt = execution.map { StepScope(of: $0, in: stepScope) }
       do {
         let value = try await perform(in: attempt, body)
         await attempt?.end()
@@ -191,7 +198,7 @@ extension StepCall {
           throw error
         }
         if let attempt {
-          if let history { history.journal.attemptFailed(history.place, error) }
+          if let history { history.journal.attemptFailed(history.key, error) }
           await attempt.execution.undoShielded(
             attempt.undos.takeAll(closing: true),
             recording: attempt.execution.recording
@@ -202,16 +209,16 @@ extension StepCall {
           continue
         }
         guard await attempts.allowAnother(after: error, if: isRetryable), !isCancelled else { throw error }
-        record?.retrying(attempt: attempts.number + 1, after: error)
+        recordedStep?.retrying(attempt: attempts.number + 1, after: error)
         guard await attempts.waitForNext(in: execution), !isCancelled else { throw error }
       }
     }
   }
 
-  private func perform<Value>(in attempt: StepPart?, _ body: () async throws -> Value) async throws -> Value {
-    guard attempt != nil || record != nil else { return try await body() }
+  private func perform<Value>(in attempt: StepScope?, _ body: () async throws -> Value) async throws -> Value {
+    guard attempt != nil || recordedStep != nil else { return try await body() }
     let scope = Scope.current
-    return try await Scope.$current.bind(scope.inside(attempt, step: record ?? scope.step), body)
+    return try await Scope.$current.bind(scope.inside(attempt, recordedStep: recordedStep ?? scope.recordedStep), body)
   }
 }
 

@@ -5,27 +5,25 @@ import Synchronization
 
 /// The undos of the steps that have completed, and those that have failed.
 final class UndoStack: Sendable {
-  typealias Undo = @Sendable () async throws -> Void
-
-  struct Entry: Sendable {
+  struct Undo: Sendable {
     let step: ChainStep
-    /// The number of the step in the record; -1 without one.
-    let entry: Int
+    /// Nil when nothing records the step.
+    let record: RecordID?
     /// The journal's number of the step or, without one, that of `nextNumber`.
     let number: Int
-    let undo: Undo
+    let perform: @Sendable () async throws -> Void
 
     private static let completed = Atomic(0)
 
     /// A process-wide count of completed steps, so that steps of concurrent chains have an order as well.
     static var nextNumber: Int { completed.add(1, ordering: .relaxed).newValue }
 
-    static func newestFirst(_ entries: some Sequence<Entry>) -> [Entry] { entries.sorted { $0.number > $1.number } }
+    static func newestFirst(_ undos: some Sequence<Undo>) -> [Undo] { undos.sorted { $0.number > $1.number } }
   }
 
   private struct State {
-    var entries: [Entry] = []
-    /// The first of the entries to undo regardless of what follows, because the part that they belong to failed.
+    var undos: [Undo] = []
+    /// The first of the undos to perform regardless of what follows, because the steps that they belong to failed.
     var firstMarked: Int?
     var isClosed = false
     var unreported: [UndoError] = []
@@ -35,33 +33,33 @@ final class UndoStack: Sendable {
   private let state = Lock(State())
 
   /// Returns false when the stack is closed; then the caller has to undo the steps.
-  func push(_ entries: [Entry], isMarked: Bool = false) -> Bool {
+  func push(_ undos: [Undo], isMarked: Bool = false) -> Bool {
     state.withLock { state in
       guard !state.isClosed else { return false }
-      if isMarked { state.firstMarked = state.firstMarked ?? state.entries.count }
-      state.entries += entries
+      if isMarked { state.firstMarked = state.firstMarked ?? state.undos.count }
+      state.undos += undos
       return true
     }
   }
 
-  /// Marks all entries to be undone, even when a `recover` follows.
+  /// Marks all undos to be undone, even when a `recover` follows.
   func markAll() { state.withLock { $0.firstMarked = 0 } }
 
-  /// Removes and returns the entries to undo before anything else happens, newest first.
-  func takeMarked() -> [Entry] {
+  /// Removes and returns the undos to undo before anything else happens, newest first.
+  func takeMarked() -> [Undo] {
     state.withLock { state in
       guard let first = state.firstMarked.take() else { return [] }
-      defer { state.entries.removeSubrange(first...) }
-      return Entry.newestFirst(state.entries[first...])
+      defer { state.undos.removeSubrange(first...) }
+      return Undo.newestFirst(state.undos[first...])
     }
   }
 
-  /// Removes and returns all entries, newest first.
-  func takeAll(closing: Bool = false) -> [Entry] {
+  /// Removes and returns all undos, newest first.
+  func takeAll(closing: Bool = false) -> [Undo] {
     state.withLock { state in
       if closing { state.isClosed = true }
       state.firstMarked = nil
-      return Entry.newestFirst(exchange(&state.entries, with: []))
+      return Undo.newestFirst(exchange(&state.undos, with: []))
     }
   }
 

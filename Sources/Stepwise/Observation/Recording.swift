@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// How one run, a chain nested in it, or a part of it that may be abandoned writes to the record.
+/// How one run, a chain nested in it, or work that may be abandoned writes to the record.
 struct Recording: Sendable {
   let recorder: RunRecorder
   /// Nil for the run that has the record.
-  private let part: Part?
+  private let inner: Nested?
 
-  /// What a nested chain or an abandoned part does not share.
-  private final class Part: Sendable {
-    let entry: Int
+  /// What a nested chain or abandoned work does not share.
+  private final class Nested: Sendable {
+    /// Nil when the record is full.
+    let record: RecordID?
     let watch: RunWatch?
     /// Returns whether the run still awaits the work; checked inside the record's lock.
     let isAwaited: (@Sendable () -> Bool)?
-    /// A linked list; nested closures would exhaust the stack when thousands of parts are nested.
-    let outer: Part?
+    /// A linked list; nested closures would exhaust the stack when thousands are nested.
+    let outer: Nested?
 
-    init(_ entry: Int, _ watch: RunWatch?, isAwaited: (@Sendable () -> Bool)? = nil, in outer: Part?) {
-      self.entry = entry
+    init(_ record: RecordID?, _ watch: RunWatch?, isAwaited: (@Sendable () -> Bool)? = nil, in outer: Nested?) {
+      self.record = record
       self.watch = watch
       self.isAwaited = isAwaited
       self.outer = outer
@@ -26,15 +27,16 @@ struct Recording: Sendable {
     var isOpen: Bool { sequence(first: self, next: \.outer).allSatisfy { $0.isAwaited?() ?? true } }
   }
 
-  private init(_ recorder: RunRecorder, _ part: Part?) {
+  private init(_ recorder: RunRecorder, _ inner: Nested?) {
     self.recorder = recorder
-    self.part = part
+    self.inner = inner
   }
 
-  private var entry: Int { part?.entry ?? 0 }
-  private var watch: RunWatch? { part == nil ? recorder.watch : part?.watch }
+  /// The number of the run that this writes about; -1 when the record is full.
+  private var run: Int { inner.map { $0.record?.number ?? -1 } ?? 0 }
+  private var watch: RunWatch? { inner == nil ? recorder.watch : inner?.watch }
   private var observers: [any RunObserver] { watch?.observers ?? [] }
-  private var isOpen: Bool { part?.isOpen ?? true }
+  private var isOpen: Bool { inner?.isOpen ?? true }
 
   var now: Duration { RunRecorder.now(recorder.watch) }
 
@@ -68,9 +70,9 @@ struct Recording: Sendable {
     let number = recorder.change(isCalling: false) { content -> Int? in
       guard isOpen else { return nil }
       if let watch { content.state.call(watch.observers) { $0.runStarted(watch.run) } }
-      return content.state.record.add(kind, in: entry, at: time)
+      return content.state.record.add(kind, in: run, at: time)
     }
-    return Recording(recorder, Part(number ?? -1, watch, in: part))
+    return Recording(recorder, Nested(number.flatMap(RecordID.init), watch, in: inner))
   }
 
   /// The observers of the runs that are started in this one; nil without any.
@@ -88,11 +90,11 @@ struct Recording: Sendable {
       case .failed(let error): .failed(.error(error))
       case .cancelled(let cancellation): .cancelled(source: source, reason: cancellation.reason)
       }
-    if part == nil, recorder.leave(as: state, at: time) { return }
+    if inner == nil, recorder.leave(as: state, at: time) { return }
     let chainState = watch.map { _ in outcome.map(value) }
     recorder.change { content -> Void? in
-      guard let begun = content.state.record[entry]?.begun else { return nil }
-      _ = content.state.record.end(entry, as: state, at: time)
+      guard let begun = content.state.record[run]?.begun else { return nil }
+      _ = content.state.record.end(run, as: state, at: time)
       guard let watch, let chainState else { return nil }
       return content.state.call(watch.observers) { $0.runEnded(watch.run, duration: time - begun, outcome: chainState) }
     }
@@ -100,29 +102,29 @@ struct Recording: Sendable {
 
   /// Returns a recording for work that the run may abandon; it ignores what that work does afterwards.
   func recording(while isAwaited: @escaping @Sendable () -> Bool) -> Recording {
-    Recording(recorder, Part(entry, watch, isAwaited: isAwaited, in: part))
+    Recording(recorder, Nested(RecordID(run), watch, isAwaited: isAwaited, in: inner))
   }
 
   // MARK: - Steps
 
-  /// Begins a planned step, and returns the number of its entry.
+  /// Begins a planned step, and returns its number.
   @inline(never)
-  func begin(_ index: Int, at time: Duration) -> Int {
+  func begin(_ index: Int, at time: Duration) -> RecordID? {
     let number = index - recorder.steps.lowerBound + 1
-    if part == nil, recorder.note(number, isEnd: false, at: time) { return number }
-    return begin { $0.beginStep(index, in: entry, at: time) }
+    if inner == nil, recorder.note(number, isEnd: false, at: time) { return RecordID(number) }
+    return begin { $0.beginStep(index, in: run, at: time) }
   }
 
-  /// Begins a step within a step, whose entry has a number, and returns the number of the new entry.
-  func begin(_ name: String, in outer: Int) -> Int {
+  /// Begins a step within a step, and returns its number.
+  func begin(_ name: String, in outer: RecordID?) -> RecordID? {
     let time = now
     return begin { record in
-      guard case .step(let index, _)? = record[outer]?.kind else { return nil }
-      return record.add(.step(index: index, inner: name), in: outer, at: time)
+      guard let outer, case .step(let index, _)? = record[outer.number]?.kind else { return nil }
+      return record.add(.step(index: index, inner: name), in: outer.number, at: time)
     }
   }
 
-  private func begin(_ add: (inout RunRecord) -> Int?) -> Int {
+  private func begin(_ add: (inout RunRecord) -> Int?) -> RecordID? {
     let number = change { content -> Int? in
       guard let number = add(&content.state.record) else { return nil }
       if content.isObserved {
@@ -137,13 +139,14 @@ struct Recording: Sendable {
       content.state.call(watch.observers) { $0.stepStarted(observed) }
       return number
     }
-    return number ?? -1
+    return number.flatMap(RecordID.init)
   }
 
   @inline(never)
-  func finish(_ number: Int, error: (any Error)? = nil, at time: Duration? = nil) {
+  func finish(_ record: RecordID?, error: (any Error)? = nil, at time: Duration? = nil) {
+    guard let number = record?.number else { return }
     let time = time ?? now
-    if part == nil, error == nil, recorder.note(number, isEnd: true, at: time) { return }
+    if inner == nil, error == nil, recorder.note(number, isEnd: true, at: time) { return }
     let state: RunRecord.State =
       switch error {
       case nil: .succeeded
@@ -181,10 +184,10 @@ struct Recording: Sendable {
   /// Ends what is running when the run abandons some steps, for an error that takes their place.
   func abandon(_ steps: Range<Int>, error: any Error) {
     write { content, time in
-      for entry in content.state.record.active(in: steps) where entry.number > self.entry {
+      for entry in content.state.record.active(in: steps) where entry.number > run {
         end(entry.number, as: .abandoned, error, at: time, &content)
       }
-      _ = content.state.record.add(.abandoned, in: self.entry, .succeeded, at: time)
+      _ = content.state.record.add(.abandoned, in: run, .succeeded, at: time)
     }
   }
 
@@ -192,26 +195,28 @@ struct Recording: Sendable {
     guard error is TimeoutError else { return }
     write { content, time in
       for number in content.state.record.timeOut(steps) { publish(number, &content) }
-      _ = content.state.record.add(.timedOut, in: entry, .succeeded, at: time)
+      _ = content.state.record.add(.timedOut, in: run, .succeeded, at: time)
     }
   }
 
   /// The stored value of a step was returned instead of running its body.
-  func replayed(_ number: Int) {
+  func replayed(_ record: RecordID?) {
+    guard let number = record?.number else { return }
     write { content, time in end(number, as: .replayed, nil, at: time, &content) }
   }
 
   /// The error of a step was replaced with a value.
   func recovered() {
-    write { content, time in _ = content.state.record.add(.recovered, in: entry, .succeeded, at: time) }
+    write { content, time in _ = content.state.record.add(.recovered, in: run, .succeeded, at: time) }
   }
 
-  func undone(_ number: Int, _ step: ChainStep, error: (any Error)?) {
+  func undone(_ record: RecordID?, _ step: ChainStep, error: (any Error)?) {
+    let number = record?.number ?? -1
     let failure = error.map { RunRecord.Failure.error($0) }
     write { content, time in
       let attempt = content.state.record[number]?.attempt ?? 1
       if content.state.record.undo(number, failure) { publish(number, &content) }
-      _ = content.state.record.add(.undone(step, failure), in: entry, .succeeded, at: time)
+      _ = content.state.record.add(.undone(step, failure), in: run, .succeeded, at: time)
       guard let watch else { return }
       let observed = ObservedStep(run: watch.run, step: step, attempt: attempt)
       content.state.call(watch.observers) { $0.stepUndone(observed, error: error) }
@@ -219,7 +224,8 @@ struct Recording: Sendable {
   }
 
   /// Records the progress of a step, which is computed inside the record's lock.
-  func report(_ number: Int, _ fraction: () -> Double?) {
+  func report(_ record: RecordID?, _ fraction: () -> Double?) {
+    guard let number = record?.number else { return }
     write { content, _ in
       guard var fraction = fraction() else { return }
       fraction = min(max(fraction.isNaN ? 0 : fraction, 0), 1)
@@ -227,15 +233,16 @@ struct Recording: Sendable {
     }
   }
 
-  func reached(_ number: Int, stage: any AnyBox) {
+  func reached(_ record: RecordID?, stage: any AnyBox) {
+    guard let number = record?.number else { return }
     write { content, _ in
       if content.state.record.set(number, to: .stage(stage)), content.isObserved { content.publish(.latest(number)) }
     }
   }
 
   /// A step, or the steps of the run, are retried after a failure at an entry of the record.
-  func retrying(_ step: Int? = nil, attempt: Int, after error: any Error, at number: (RunRecord) -> Int) {
-    let parent = step ?? entry
+  func retrying(_ step: RecordID? = nil, attempt: Int, after error: any Error, at number: (RunRecord) -> Int) {
+    let parent = step?.number ?? run
     let failure: RunRecord.Failure =
       recorder.watch?.scope.isTraced ?? false ? .error(error) : .type(type(of: error))
     write { content, time in
@@ -256,30 +263,30 @@ struct Recording: Sendable {
 /// One recorded step, or one element of it, as code inside sees it.
 package struct RecordedStep: Sendable {
   let recording: Recording
-  let number: Int
+  let id: RecordID?
   /// Receives the progress of an element.
   private(set) var reportShare: (@Sendable (Double) -> Void)?
 
   package func report(_ fraction: Double) { report { fraction } }
 
   func report(_ fraction: () -> Double?) {
-    guard let reportShare else { return recording.report(number, fraction) }
+    guard let reportShare else { return recording.report(id, fraction) }
     if let fraction = fraction() { reportShare(fraction) }
   }
 
   /// Reports that the step is about to be retried; `attempt` counts the first attempt.
   func retrying(attempt: Int, after error: any Error) {
-    recording.retrying(number, attempt: attempt, after: error) { _ in number }
+    recording.retrying(id, attempt: attempt, after: error) { _ in id?.number ?? -1 }
   }
 
   func begin(_ name: String) -> RecordedStep {
-    RecordedStep(recording: recording, number: recording.begin(name, in: number))
+    RecordedStep(recording: recording, id: recording.begin(name, in: id))
   }
 
-  func finish(error: (any Error)? = nil) { recording.finish(number, error: error) }
+  func finish(error: (any Error)? = nil) { recording.finish(id, error: error) }
 
   /// Returns the step for one of its elements, whose progress a closure receives.
   func element(report: @escaping @Sendable (Double) -> Void) -> RecordedStep {
-    RecordedStep(recording: recording, number: number, reportShare: report)
+    RecordedStep(recording: recording, id: id, reportShare: report)
   }
 }

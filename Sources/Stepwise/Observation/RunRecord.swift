@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// The number of an entry in a run's record.
+package struct RecordID: Hashable, Sendable {
+  private let value: Int32
+
+  /// Returns nil for more entries than 32 bits count, which are not recorded any more.
+  init?(_ number: Int) {
+    guard let value = Int32(exactly: number), value >= 0 else { return nil }
+    self.value = value
+  }
+
+  var number: Int { Int(value) }
+}
+
 /// What has happened in a run and in the chains that are steps of it: a bounded list of entries, oldest first.
 ///
 /// Events, progress, traces and observers read it; nothing else is recorded. The names of planned steps are elsewhere.
@@ -182,7 +195,7 @@ package struct RunRecord: Sendable {
       guard let index = plannedStep(number) else { break }
       newest[index - firstStep] *= -1
       completeCount += 1
-      advance(within: 0)
+      advance(by: 0)
     default: break
     }
     return true
@@ -199,7 +212,7 @@ package struct RunRecord: Sendable {
     }
     guard let entry = old ?? nil else { return false }
     if case .stage = entry.state { replaced.append(entry) }
-    if case .progress(let part) = state, plannedStep(number) != nil { advance(within: part) }
+    if case .progress(let fraction) = state, plannedStep(number) != nil { advance(by: fraction) }
     return true
   }
 
@@ -269,8 +282,8 @@ package struct RunRecord: Sendable {
   }
 
   /// Advances the overall progress, which never decreases, even when steps are retried or undone.
-  private mutating func advance(within part: Double) {
-    fraction = max(fraction, min(1, (Double(completeCount) + part) / Double(max(1, steps.count))))
+  private mutating func advance(by stepFraction: Double) {
+    fraction = max(fraction, min(1, (Double(completeCount) + stepFraction) / Double(max(1, steps.count))))
   }
 
   @discardableResult

@@ -209,10 +209,10 @@ extension Chain {
     running first: @escaping @Sendable (Input) async throws -> P
   ) -> StepCode where Output == P.Result {
     { frame in
-      let (execution, recording, entry) = (frame.execution, frame.recording, frame.entry)
+      let (execution, recording, record) = (frame.execution, frame.recording, frame.record)
       var stages = try await first(frame.slot.take()).stages.makeAsyncIterator()
       while let stage = try await stages.next(isolation: nil) {
-        recording?.reached(entry, stage: Box(stage))
+        recording?.reached(record, stage: Box(stage))
         if let result = stage.result { return frame.slot.put(result) }
         if execution.isCancellationRequested { throw CancellationError() }
       }

@@ -47,7 +47,7 @@ extension DurableRun {
     }
   }
 
-  func replayed(in place: JournalPlace) async {
+  func replayed(in place: JournalKey) async {
     await wait(for: DurableState.Turn(number: nil, key: place.path, isPlace: true))
   }
 }
@@ -55,13 +55,13 @@ extension DurableRun {
 // MARK: - Places
 
 extension DurableRun {
-  func open(_ name: String) -> JournalPlace {
+  func open(_ name: String) -> JournalKey {
     let key = position.open(name)
-    return JournalPlace(key, attempts: state.withLock { $0.log.attempts[key, default: 0] })
+    return JournalKey(key, attempts: state.withLock { $0.log.attempts[key, default: 0] })
   }
 
   nonisolated(nonsending) func inside<Value>(
-    _ place: JournalPlace?,
+    _ place: JournalKey?,
     branch: Int?,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
@@ -94,7 +94,7 @@ extension DurableRun {
     return state.withLock { $0.log.branchCount(in: scope) }
   }
 
-  func attemptFailed(_ place: JournalPlace, _ error: any Error) {
+  func attemptFailed(_ place: JournalKey, _ error: any Error) {
     let scope = DurableLog.scope(place.path, attempt: place.attemptCount, branch: nil)
     let failure = StoredFailure(error, of: place.path)
     state.withLock { state in
@@ -117,7 +117,7 @@ extension DurableRun {
   }
 
   nonisolated(nonsending) func group<Value>(
-    _ place: JournalPlace,
+    _ place: JournalKey,
     branch: Int?,
     limit: Duration?,
     _ body: nonisolated(nonsending) (Duration?) async throws -> Value
@@ -158,16 +158,16 @@ extension DurableRun {
     }
   }
 
-  func decision(at place: JournalPlace) -> Int? { state.withLock { $0.log.decisions[place.path] } }
+  func decision(at place: JournalKey) -> Int? { state.withLock { $0.log.decisions[place.path] } }
 
-  func store(decision: Int, at place: JournalPlace) {
+  func store(decision: Int, at place: JournalKey) {
     state.withLock { state in
       guard state.log.decisions[place.path] == nil, !state.log.isUnwinding, !state.isStopped else { return }
       enqueue(.decided(place.path, branch: decision), &state)
     }
   }
 
-  func continues(after attempt: Int, at place: JournalPlace) -> Bool? {
+  func continues(after attempt: Int, at place: JournalKey) -> Bool? {
     state.withLock { $0.log.continues(after: attempt, at: place.path) }
   }
 

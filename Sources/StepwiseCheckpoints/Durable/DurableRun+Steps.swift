@@ -9,7 +9,7 @@ extension DurableRun {
   nonisolated(nonsending) func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,
-    _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
+    _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value> {
     noteCancellation(of: run)
     try throwIfStopped()
@@ -25,7 +25,7 @@ extension DurableRun {
       let isExpired = state.expired.contains { DurableLog.contains($0, key) }
       let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled)
       // It may not enter its body, for whose steps others wait.
-      return (begin, isExpired, JournalPlace(key, attempts: state.log.attempts[key, default: 0]))
+      return (begin, isExpired, JournalKey(key, attempts: state.log.attempts[key, default: 0]))
     }
     switch begin {
     case .different(let stored): throw stop(throwing: different(stored: stored, code: key))
@@ -83,8 +83,8 @@ extension DurableRun {
 
   /// Runs the body of a step for the sake of the steps inside it that may have to be undone.
   private nonisolated(nonsending) func enter<Value>(
-    _ place: JournalPlace,
-    _ body: nonisolated(nonsending) (JournalPlace) async throws -> Value
+    _ place: JournalKey,
+    _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
   ) async throws {
     do {
       _ = try await body(place)

@@ -19,7 +19,7 @@ extension DurableRun {
     return min(length, max(.zero, .milliseconds(end - now)))
   }
 
-  func elapsed(of limit: Duration, at place: JournalPlace) -> Duration {
+  func elapsed(of limit: Duration, at place: JournalKey) -> Duration {
     guard let end = state.withLock({ $0.log.deadlines[place.path] }) else {
       _ = remaining(of: limit, at: place.path)
       return .zero

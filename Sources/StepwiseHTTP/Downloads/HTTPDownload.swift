@@ -145,7 +145,7 @@ final class DownloadFile: Sendable {
   /// The required checksum; nil for any.
   private let sha256: String?
   private let watcher: Watcher?
-  private let step = Scope.current.step
+  private let step = Scope.current.recordedStep
   private let queue = DispatchQueue(label: "StepwiseHTTP.DownloadFile")
   private let state: Lock<State>
   /// What waits for the queue.

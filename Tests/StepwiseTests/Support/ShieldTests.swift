@@ -56,9 +56,9 @@ struct ShieldTests {
     let token = CancellationToken()
     let requests = try await withCancellation(by: token) {
       token.cancel(reason: "requested")
-      let outside = Scope.current.surroundings?.request?.reason
+      let outside = Scope.current.context?.request?.reason
       let inside = await Scope.withCancellationShield {
-        [Scope.current.surroundings?.request?.reason, Scope.current.cancellationCause?.reason]
+        [Scope.current.context?.request?.reason, Scope.current.cancellationCause?.reason]
       }
       return [outside] + inside
     }
