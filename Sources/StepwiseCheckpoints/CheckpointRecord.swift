@@ -63,7 +63,7 @@ public struct CheckpointRecord: Sendable, Hashable {
   /// Returns the record with one more entry.
   func appending(_ entry: [UInt8]) -> CheckpointRecord {
     var record = self
-    record.version += 1
+    record.version &+= 1
     record.stage += CheckpointEntries.bytes(of: entry)
     record.checksum = record.actualChecksum
     return record

@@ -50,7 +50,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
         throw CheckpointError.held(id: id.text, location: Self.location, processID: SystemMessage.processID)
       }
       state.lastFence += 1
-      state.leases[id] = Held(fence: state.lastFence, end: leaseDuration.map { now + $0 })
+      state.leases[id] = Held(fence: state.lastFence, end: leaseDuration.map(now.saturatedSum))
       return CheckpointLease(id: id.text, fence: state.lastFence, duration: leaseDuration)
     }
   }
@@ -60,7 +60,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
     let now = now()
     try state.withLock { state throws in
       let id = try check(lease, state, now)
-      state.leases[id]?.end = leaseDuration.map { now + $0 }
+      state.leases[id]?.end = leaseDuration.map(now.saturatedSum)
     }
     return lease
   }

@@ -124,7 +124,7 @@ package struct RunRecord: Sendable {
     _ state: State = .running,
     at time: Duration
   ) -> Int {
-    if entries.count >= 2 * capacity { trim() }
+    if entries.count / 2 >= capacity { trim() }
     let number = nextNumber
     nextNumber += 1
     let ended = state.isActive ? nil : time

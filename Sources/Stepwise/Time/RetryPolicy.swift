@@ -114,6 +114,12 @@ extension Duration {
   ///
   /// Every clock can add that to its time; longer ones may trap.
   package var clamped: Duration { min(max(self, .zero), .century) }
+
+  /// The sum, or what is nearest to it where it overflows.
+  package func saturatedSum(_ other: Duration) -> Duration {
+    let (sum, overflows) = attoseconds.addingReportingOverflow(other.attoseconds)
+    return Duration(attoseconds: overflows ? other < .zero ? .min : .max : sum)
+  }
 }
 
 /// The attempts of retried work: counts them, consults the policy, and waits between them.
@@ -155,7 +161,7 @@ package struct Attempts {
     wait =
       policy.delay?(error, number)?.clamped ?? policy.backoff.delay(afterFailures: number, using: &randomSource)
     guard let limit = policy.maxElapsed else { return true }
-    return elapsedBefore + elapsed() + wait <= limit
+    return elapsedBefore.clamped + elapsed().clamped + wait <= limit
   }
 
   /// A wait that returns whether it completed.

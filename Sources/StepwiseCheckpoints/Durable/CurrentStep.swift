@@ -46,7 +46,7 @@ public nonisolated(nonsending) func step(
 ) async throws {
   try await step(name) {
     guard let position = DurablePosition.current, position.run.isCurrent, let step = position.step else {
-      return try await clock.sleep(for: duration)
+      return try await clock.sleep(for: duration.clamped)
     }
     try await position.run.sleep(duration, by: clock, at: step)
   }

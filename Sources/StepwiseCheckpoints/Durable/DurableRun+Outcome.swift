@@ -155,7 +155,7 @@ extension DurableRun {
     }
     guard let (start, outcome, version, lease) = final, !settings.isCheck else { return false }
     // What follows frees space only: the outcome is stored.
-    let record = record(start, version: version + 1, [.concluded(outcome)])
+    let record = record(start, version: version &+ 1, [.concluded(outcome)])
     try? await store.save(record, ifVersionIs: version, under: lease)
     return true
   }

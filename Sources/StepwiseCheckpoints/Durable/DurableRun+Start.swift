@@ -109,14 +109,14 @@ extension DurableRun {
     guard !settings.isCheck, count > 0 else { return stored.version }
     let events = stored.log.effective(stored.events)
     if count > 2 * events.count + 16 {
-      let record = record(stored.start, version: stored.version + 1, events)
+      let record = record(stored.start, version: stored.version &+ 1, events)
       try await store.save(record, ifVersionIs: stored.version, under: lease)
     } else if settings.host == nil, !stored.log.isEnded || count > events.count {
       try await store.append([], ifVersionIs: stored.version, under: lease)
     } else {
       return stored.version
     }
-    return stored.version + 1
+    return stored.version &+ 1
   }
 
   func saveStart(under lease: CheckpointLease) async throws -> DurableRecord? {

@@ -45,7 +45,8 @@ final class DurableRun: RunJournal {
   var location: String { store.location(of: id) }
   var identity: String { state.withLock { $0.start?.identity ?? "" } }
   /// The time in milliseconds since 1970.
-  var now: Int { Int(settings.now().timeIntervalSince1970 * 1_000) }
+  // Clamped, as no sum with a century must overflow.
+  var now: Int { Int(max(-1e15, min(settings.now().timeIntervalSince1970 * 1_000, 1e15))) }
   var version: Int { state.withLock { $0.start?.version ?? 0 } }
 
   /// Changes the state, and lets continue what need not wait any longer.

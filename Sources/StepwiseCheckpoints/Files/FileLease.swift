@@ -61,7 +61,7 @@ final class FileLease: Sendable {
       try check(state)
       if let (file, end) = last.log {
         guard last.version == expected else { throw conflict(expected, last.version ?? nil) }
-        let bytes = CheckpointFile.bytes(ofEntry: entry, version: expected + 1)
+        let bytes = CheckpointFile.bytes(ofEntry: entry, version: expected &+ 1)
         try file.write(bytes, at: end)
         try file.sync()
         state.log = (file, end + bytes.count)
@@ -72,7 +72,7 @@ final class FileLease: Sendable {
         let file = try folder.file(of: id).open(O_WRONLY)
         state.log = (file, Int(try file.status().st_size))
       }
-      state.version = expected + 1
+      state.version = expected &+ 1
     }
   }
 

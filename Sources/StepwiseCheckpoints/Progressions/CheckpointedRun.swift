@@ -130,7 +130,7 @@ struct CheckpointedRun<P: Progression & Codable>: AsyncSequence, AsyncIteratorPr
       id: id,
       progression: coder.name,
       schemaVersion: coder.schemaVersion,
-      version: (position?.version ?? 0) + 1,
+      version: (position?.version ?? 0) &+ 1,
       first: position?.first ?? bytes,
       stage: bytes
     )

@@ -160,8 +160,8 @@ package struct LeaseTerm: Sendable, Equatable {
   /// Starts the term of a lease; one that ends only with its holder has the longest, so that no sum overflows.
   package init(_ duration: Duration?, at start: Duration) {
     self.duration = min(duration ?? .seconds(1 << 31), .seconds(1 << 31))
-    end = start + self.duration
-    renewal = start + self.duration / 3
+    end = start.saturatedSum(self.duration)
+    renewal = start.saturatedSum(self.duration / 3)
   }
 
   /// Returns the action for a time.
@@ -180,7 +180,7 @@ package struct LeaseTerm: Sendable, Equatable {
   }
 
   /// The store could not be reached; the next attempt follows soon.
-  package mutating func failed(at now: Duration) { renewal = now + duration / 12 }
+  package mutating func failed(at now: Duration) { renewal = now.saturatedSum(duration / 12) }
 
   /// The store reports that the lease is over.
   package mutating func refused() { isOver = true }

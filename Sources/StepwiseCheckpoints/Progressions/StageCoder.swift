@@ -76,7 +76,7 @@ package struct StageCoder<P: Progression & Codable>: Sendable {
     } catch {
       let advice =
         stored == schemaVersion
-        ? "declare schemaVersion \(stored + 1) and a CheckpointMigration(from: \(stored))"
+        ? "declare schemaVersion \(stored &+ 1) and a CheckpointMigration(from: \(stored))"
         : "correct the CheckpointMigration(from: \(stored))"
       throw DataError(reason: "\(StoredReason.text(error)); \(advice)")
     }

@@ -97,12 +97,12 @@ public struct Scheduling: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - depth: The number of ordering constraints that the bug needs; depth - 1 change points are chosen. Values below
-  ///     1 count as 1.
+  ///     1 count as 1, and those above 10,000 as 10,000.
   ///   - length: The number of steps among which the change points are chosen. When nil, the number of steps that the
   ///     body takes when each task runs as long as it is ready, which costs one more run of the body.
   /// - Returns: The scheduling.
   public static func pct(depth: Int, length: Int? = nil) -> Scheduling {
-    Scheduling(kind: .pct(depth: max(1, depth), length: length.map { max(1, $0) }))
+    Scheduling(kind: .pct(depth: min(max(1, depth), 10_000), length: length.map { max(1, $0) }))
   }
 
   func policy(seed: UInt64) -> Scheduler.Policy {
@@ -130,7 +130,7 @@ struct PriorityScheduler: Sendable {
   private var generator: SeededGenerator
   private var priorities: [Int: Int] = [:]
   /// The steps after which the task that runs gets a lower priority, in ascending order.
-  private var changePoints: [Int]
+  private var changePoints: ArraySlice<Int>
   private var steps = 0
   private var lowest = 0
 
@@ -138,7 +138,7 @@ struct PriorityScheduler: Sendable {
     generator = SeededGenerator(seed: seed)
     var points: [Int] = []
     for _ in 1..<max(depth, 1) { points.append(Int.random(in: 1...max(length, 1), using: &generator)) }
-    changePoints = points.sorted()
+    changePoints = points.sorted()[...]
   }
 
   /// Chooses the job to run; a task that ran very often in a row gets a lower priority where it would run again.

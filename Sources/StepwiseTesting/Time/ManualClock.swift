@@ -70,7 +70,8 @@ public final class ManualClock: Clock, Sendable {
   /// Advances the time and wakes the tasks whose deadline passes, in order of deadline, then of arrival.
   ///
   /// This method does not suspend. `now` equals each deadline while its sleeper is resumed. The woken tasks run later:
-  /// one that sleeps again does so at the time that the clock then shows. A negative duration has no effect.
+  /// one that sleeps again does so at the time that the clock then shows. A negative duration has no effect. At the
+  /// greatest instant, the time stops.
   public func advance(by duration: Duration) {
     state.mutate { $0.aim(by: duration) }
     move()
@@ -112,14 +113,17 @@ extension ManualClock {
       self.offset = offset
     }
 
-    /// Returns the instant that is the given duration after this one.
+    /// Returns the instant that is the given duration after this one; the greatest one if there is none so late.
     public func advanced(by duration: Duration) -> Instant {
-      Instant(offset: offset + duration)
+      Instant(offset: offset.saturatedSum(duration))
     }
 
     /// Returns the time from this instant to another, negative when the other is earlier.
+    ///
+    /// A time that no duration can express is the longest one.
     public func duration(to other: Instant) -> Duration {
-      other.offset - offset
+      let (time, overflows) = other.offset.attoseconds.subtractingReportingOverflow(offset.attoseconds)
+      return Duration(attoseconds: overflows ? other < self ? .min : .max : time)
     }
 
     /// Returns a Boolean value that indicates whether an instant is earlier than another.

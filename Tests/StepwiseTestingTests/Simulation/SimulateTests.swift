@@ -246,6 +246,16 @@ struct SimulateTests {
     }
   }
 
+  @Test(arguments: [Int.min, 0, 1_000_000, .max], [nil, Int.min, 0, .max])
+  func `Any depth and length make a scheduling`(depth: Int, length: Int?) async throws {
+    let run = try await simulate(seed: 1, scheduling: .pct(depth: depth, length: length)) { _ in
+      async let one = 1
+      async let two = 2
+      return await one + two
+    }
+    #expect(run.value == 3)
+  }
+
   @Test func `Notes appear in the trace`() async throws {
     let run = try await simulate(seed: 1) { _ in simulationNote("half way") }
     #expect(run.trace.description.contains("half way"))

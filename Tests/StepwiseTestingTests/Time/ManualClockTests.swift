@@ -137,4 +137,17 @@ struct ManualClockTests {
       #expect(clock.sleeperCount == 0)
     }
   }
+
+  @Test(arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max)])
+  func `A clock stops at the end of time`(duration: Duration) async throws {
+    let clock = ManualClock()
+    for _ in 0..<30 { clock.advance(by: duration) }
+    #expect(clock.now.offset == Duration(attoseconds: .max))
+    #expect(clock.now.advanced(by: .seconds(1)) == clock.now)
+    let start = ManualClock.Instant(offset: Duration(attoseconds: .min))
+    #expect(start.duration(to: clock.now) == Duration(attoseconds: .max))
+    #expect(clock.now.duration(to: start) == Duration(attoseconds: .min))
+    #expect(start.advanced(by: .seconds(-1)) == start)
+    try await clock.sleep(for: .seconds(1))
+  }
 }

@@ -202,4 +202,27 @@ struct RunTraceTests {
         """
     )
   }
+
+  @Test(arguments: [Int.min, -1, 0, 1, .max])
+  func `Any capacity makes a trace`(capacity: Int) async {
+    let chain = Chain(step("a", 1)).appending(step("b", 2)).then { number in
+      for index in 0..<100 { try await Stepwise.step("inner \(index)") {} }
+      return number
+    }
+    let traced = await trace(capacity: capacity, clock: clock) { try await chain.run(1) }
+    #expect((try? traced.result.get()) == 1)
+    #expect(traced.trace.runs.count == 1)
+    #expect((traced.trace.droppedEventCount == 0) == (capacity == .max))
+  }
+
+  @Test func `A trace shows the longest times`() async {
+    let chain = Chain { [clock] (number: Int) in
+      for _ in 0..<30 { clock.advance(by: .seconds(Int64.max)) }
+      return number
+    }
+    let traced = await trace(clock: clock) { try await chain.run(1) }.trace
+    #expect(traced.text.contains(" s\n"))
+    #expect(!traced.svg.isEmpty)
+    #expect(!traced.chromeTrace.isEmpty)
+  }
 }
