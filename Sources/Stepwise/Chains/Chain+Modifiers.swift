@@ -54,11 +54,12 @@ extension Chain {
       let history = frame.execution.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0) }
       var attempts = history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
       while true {
+        let attempt = StepScope(of: frame.execution, in: frame.runPart)
         do {
           frame.slot.put(input)
-          guard let history else { return try await frame.execute(segment: segment) }
+          guard let history else { return try await frame.execute(part: part, as: attempt) }
           return try await history.journal.inside(history.key, branch: nil) {
-            try await frame.execute(segment: segment)
+            try await frame.execute(part: part, as: attempt)
           }
         } catch {
           let isStored = history?.continues
@@ -67,6 +68,7 @@ extension Chain {
             if let history { history.journal.store(decision: history.key.attemptCount, at: history.key) }
             throw error
           }
+          attempt.fail()
           await frame.execution.undoShielded(frame.stackIfAny?.takeAll() ?? [], recording: frame.recording)
           if isStored == nil, frame.execution.isCancellationRequested { throw error }
           let step = frame.execution.currentStep.index

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Synchronization
+
 /// A branch that has a value, with its type erased.
 struct FinishedBranch: Sendable {
   let output: any AnyBox
@@ -141,24 +143,27 @@ struct Child: Sendable {
 
 // MARK: - Scopes of steps
 
-/// A scope of steps in a run that stores its own undos: one attempt of a step, or work that the run may abandon.
+/// A part of a run that may fail although the run continues: an attempt, or work under a time limit.
 final class StepScope: Sendable {
   let execution: Execution
   /// The scope around it in the same run.
   let outer: StepScope?
-  let undos: UndoStack
+  /// Nil where the run stores the undos of what completes here.
+  let undos: UndoStack?
   /// The calls of `step` in flight here; those in an attempt count where the attempt is.
   let calls = InFlightCounter()
   private let isAbandonable: Bool
+  private let hasFailed = Atomic(false)
 
+  /// Creates a part, which stores undos where the part around it does, unless it has its own.
   init(of execution: Execution, in outer: StepScope?, undos: UndoStack? = nil, isAbandonable: Bool = false) {
     self.execution = execution
     self.outer = outer
-    self.undos = undos ?? UndoStack()
+    self.undos = undos ?? outer?.undos
     self.isAbandonable = isAbandonable
   }
 
-  private var scopes: some Sequence<StepScope> { sequence(first: self, next: \.outer) }
+  fileprivate var scopes: some Sequence<StepScope> { sequence(first: self, next: \.outer) }
 
   /// The innermost scope here that is still awaited separately from what is around it.
   var counting: StepScope? { scopes.first { $0.isAbandonable && !$0.calls.isClosed } }
@@ -172,29 +177,36 @@ final class StepScope: Sendable {
     CancellationCount.increment()
   }
 
-  /// Passes the undos of what has completed here on to what is around it.
-  func end() async { await execution.adopt(undos.takeAll(closing: true), in: outer) }
+  /// Whether what completes here now is undone at once.
+  var isOver: Bool { isAbandoned || scopes.contains { $0.hasFailed.load(ordering: .acquiring) } }
+
+  /// The work here has failed; called before its undos are taken.
+  func fail() { hasFailed.store(true, ordering: .releasing) }
+
+  /// Passes its own undos, of what has completed here, on to what is around it.
+  func end() async { await execution.adopt(undos?.takeAll(closing: true) ?? [], in: outer) }
 }
 
 extension Execution {
   /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
   ///
-  /// When the work there was abandoned, the run may be decided. Then they are undone immediately, unless the run has
-  /// ended with a value.
+  /// What completes late, in a part that has failed or was abandoned, or in a run that has ended without a value, is
+  /// undone at once.
   func adopt(_ undos: [UndoStack.Undo], in stepScope: StepScope?) async {
     guard !undos.isEmpty else { return }
-    for scope in sequence(first: stepScope, next: { $0?.outer }) {
-      guard let scope else { break }
-      if scope.undos.push(undos) { return }
-    }
-    for execution in sequence(first: self, next: \.outer) {
+    func isOver() -> Bool { part?.isOver ?? false }
+    if let part, part.scopes.contains(where: { $0.undos?.push(entries, unless: isOver) ?? false }) { return }
+    for execution in sequence(first: self, next: \.outer) where !isOver() {
       if execution.calls.begin() {
         defer { execution.calls.end() }
-        if execution.undos.push(undos) { return }
+        if execution.undos.push(entries, unless: isOver) { return }
       }
       if execution.calls.hasEndedWithoutValue { break }
-      if execution.outer == nil { return }
+      if execution.outer == nil, !isOver() { return }
     }
-    await undoLate(UndoStack.Undo.newestFirst(undos))
+    let late = UndoStack.Undo.newestFirst(undos)
+    // The run awaits what it has not abandoned, so that its handlers receive the failures.
+    if isOver(), part?.isAbandoned == false { return await undoShielded(late, recording: recording) }
+    await undoLate(late)
   }
 }

@@ -11,8 +11,8 @@ package struct Frame: ~Copyable {
   let core: ChainCore
   let execution: Execution
   let recording: Recording?
-  /// The undos of abandoned work; nil for those of the run.
-  private let ownUndos: UndoStack?
+  /// The part of the run that it performs; nil for the run itself.
+  private(set) var runPart: StepScope?
   /// The index of the current operation in events.
   private(set) var index = 0
   /// The current step in the record; nil without one.
@@ -25,18 +25,16 @@ package struct Frame: ~Copyable {
   /// The error for the next `recover` to replace, or that ends the run before its first step.
   var failure: (any Error)?
 
-  /// Creates a frame for a run, or for steps of it with their own undos and record.
+  /// Creates a frame for a run, or for steps of it with their own record.
   init(
     _ core: ChainCore,
     _ execution: Execution,
     slot: consuming ValueSlot,
-    undos: UndoStack? = nil,
     recording: Recording?
   ) {
     self.slot = slot
     self.core = core
     self.execution = execution
-    ownUndos = undos
     self.recording = recording
   }
 
@@ -74,6 +72,15 @@ package struct Frame: ~Copyable {
       } catch {
         position = try await recover(from: error, at: position, end: end)
       }
+    }
+  }
+
+  /// Runs the operations of one part of the chain as a part of the run, whose calls of `step` belong to it.
+  mutating func perform(part: Int, as runPart: StepScope?) async throws {
+    let outer = exchange(&self.runPart, with: runPart)
+    defer { self.runPart = outer }
+    try await Scope.$current.withValue(Scope.current.inside(runPart, recordedStep: nil)) {
+      try await execute(segment: segment)
     }
   }
 
@@ -161,8 +168,8 @@ extension Frame {
   }
 
   private func scope(of recording: Recording) -> Scope {
-    if ownUndos == nil { return Scope(of: execution, record: record) }
-    // Abandoned work has another scope than its run.
+    if runPart == nil { return Scope(of: execution, record: record) }
+    // A step scope has another scope than its run.
     return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
   }
 
@@ -240,7 +247,8 @@ extension Frame {
 
   /// Runs the steps that the current operation covers; when the time is up, they are cancelled and awaited.
   mutating func execute(within limit: TimeLimit) async throws {
-    let steps = CoveredSteps(coveredBy: &self, undos: ownUndos)
+    let stepScope = StepScope(of: execution, in: runPart)
+    let steps = CoveredSteps(coveredBy: &self, as: part)
     do {
       try await limited(to: limit, replaying: execution.journal != nil) {
         steps.currentStep
@@ -250,6 +258,7 @@ extension Frame {
       slot = steps.takeValue()
     } catch {
       recording?.timedOut(execution.firstStep..<index, error: error)
+      part.fail()
       stackIfAny?.markAll()
       throw error
     }
@@ -263,17 +272,14 @@ extension Frame {
     discarding discard: @escaping @Sendable (Output) async -> Void
   ) async throws {
     let undos = UndoStack()
-    let steps = CoveredSteps(coveredBy: &self, undos: undos)
-    let stepScope = StepScope(of: execution, in: Scope.current.stepScope, undos: undos, isAbandonable: true)
-    let scope = Scope.current.inside(stepScope, recordedStep: nil)
+    let stepScope = StepScope(of: execution, in: runPart, undos: undos, isAbandonable: true)
+    let steps = CoveredSteps(coveredBy: &self, as: part)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
     let isCancelled = Task.isCancelled
     let work = spawn {
       // Before its first step, which the waiting task's cancellation might not precede.
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      let result = await Scope.$current.withValue(scope) {
-        await Result.of { try await steps.execute { end.settled == nil } }
-      }
+      let result = await Result.of { try await steps.execute { end.settled == nil } }
       await stepScope.calls.close(hasValue: true)
       guard !end.settle((result, isExpired: false)), case .success = result else { return }
       await Scope.withCancellationShield {
@@ -306,6 +312,7 @@ extension Frame {
     if case .failure(let error) = result {
       if isExpired { recording?.abandon(execution.firstStep..<index, error: error) }
       execution.setFork(nil)
+      part.fail()
       await adopt(undos.takeAll(closing: true), isMarked: true)
       throw error
     }
@@ -328,8 +335,7 @@ extension Frame {
 // MARK: - Undos
 
 extension Frame {
-  private var stack: UndoStack { ownUndos ?? execution.undos }
-  var stackIfAny: UndoStack? { ownUndos ?? execution.undosIfAny }
+  var stackIfAny: UndoStack? { runPart?.undos ?? execution.undosIfAny }
 
   var step: ChainStep { ChainStep(index: index, name: core.name(at: index - execution.firstStep)) }
 
@@ -342,6 +348,7 @@ extension Frame {
 
   /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of abandoned work immediately.
   mutating func adopt(_ undos: [UndoStack.Undo], isMarked: Bool = false) async {
+    let undos = runPart?.undos ?? execution.undos
     guard !undos.isEmpty, !stack.push(undos, isMarked: isMarked) else { return }
     await execution.undoLate(UndoStack.Undo.newestFirst(undos))
   }
@@ -458,23 +465,22 @@ final class CoveredSteps: Sendable {
   private let execution: Execution
   private let segment: Int
   private let recording: Recording?
-  /// The stack for the undos of the steps that complete.
-  private let undos: UndoStack?
+  private let runPart: StepScope?
   /// The input until the steps run, and the output once they have ended with one.
   private let value: Lock<ValueSlot>
 
-  init(coveredBy frame: inout Frame, undos: UndoStack?) {
+  init(coveredBy frame: inout Frame, as runPart: StepScope) {
     core = frame.core
     execution = frame.execution
     segment = frame.covered
     recording = frame.recording
     value = Lock(exchange(&frame.slot, with: ValueSlot()))
-    self.undos = undos
+    self.runPart = runPart
   }
 
   init(_ core: ChainCore, _ execution: Execution, _ input: consuming ValueSlot) {
     (self.core, self.execution) = (core, execution)
-    (segment, recording, undos) = (0, nil, nil)
+    (part, recording, runPart) = (0, nil, nil)
     value = Lock(input)
   }
 
@@ -488,8 +494,8 @@ final class CoveredSteps: Sendable {
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
   @concurrent func execute(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
-    var frame = Frame(core, execution, slot: takeValue(), undos: undos, recording: recording)
-    try await frame.execute(segment: segment)
+    var frame = Frame(core, execution, slot: takeValue(), recording: recording)
+    try await frame.perform(part: part, as: runPart)
     put(frame.slot)
   }
 

@@ -186,7 +186,7 @@ extension StepCall {
     var attempts =
       history?.attempts(options.policy, clock: options.clock) ?? Attempts(options.policy, clock: options.clock)
     while true {
-      let attempt = execution.map { StepScope(of: $0, in: stepScope) }
+      let attempt = execution.map { StepScope(of: $0, in: stepScope, undos: UndoStack()) }
       do {
         let value = try await perform(in: attempt, body)
         await attempt?.end()
@@ -199,8 +199,9 @@ extension StepCall {
         }
         if let attempt {
           if let history { history.journal.attemptFailed(history.key, error) }
+          attempt.fail()
           await attempt.execution.undoShielded(
-            attempt.undos.takeAll(closing: true),
+            attempt.undos?.takeAll(closing: true) ?? [],
             recording: attempt.execution.recording
           )
         }

@@ -32,10 +32,11 @@ final class UndoStack: Sendable {
 
   private let state = Lock(State())
 
-  /// Returns false when the stack is closed; then the caller has to undo the steps.
-  func push(_ undos: [Undo], isMarked: Bool = false) -> Bool {
+  /// Returns false when the stack is closed or what the steps belong to is over; then the caller has to undo them.
+  func push(_ undos: [Undo], isMarked: Bool = false, unless isOver: () -> Bool = { false }) -> Bool {
     state.withLock { state in
-      guard !state.isClosed else { return false }
+      // Inside the lock: what is over from then on has its undos taken later.
+      guard !state.isClosed, !isOver() else { return false }
       if isMarked { state.firstMarked = state.firstMarked ?? state.undos.count }
       state.undos += undos
       return true

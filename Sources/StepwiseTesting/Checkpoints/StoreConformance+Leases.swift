@@ -151,7 +151,7 @@ struct LimitedStore: ForwardingStore {
     }
     let timer = spawn {
       // In ten parts, so that on a busy machine the call gets its share of time before the limit is reached.
-      for _ in 0..<10 where (try? await Task.sleep(for: limit / 10)) == nil { return }
+      for _ in 0..<10 where (try? await Task.sleep(for: limit.clamped / 10)) == nil { return }
       let detail = "\(name) did not return within \(limit)"
       outcome.settle(.failure(CheckpointStoreViolation(rule: "Every call returns in time", detail: detail)))
     }
