@@ -58,6 +58,38 @@ struct UndoOrderTests {
     #expect(log.elements == undone.map { "undo \($0)" })
   }
 
+  // G33
+  /// No branch waits for the undos of another one.
+  @Test(arguments: ["error", "cancel"])
+  func `While a zip runs, its branches undo their own steps concurrently`(what: String) async {
+    let (log, gates, ready) = (Recorder<String>(), [Turnstile(), Turnstile()], Turnstile())
+    func branch(_ index: Int) -> Chain<Int, Int> {
+      let name = ["a", "b"][index]
+      return Chain(undo: { (_: Int) in log.record("undo \(name)1") }) { (number: Int) in number }
+        .then(undo: { _ in
+          await gates[index].passWhateverHappens()
+          log.record("undo \(name)2")
+        }) { $0 }
+        .then { number in
+          try await ready.pass()
+          if what == "error", index == 0 { throw Fault(1) }
+          try await Turnstile().pass()
+          return number
+        }
+    }
+    let first = Chain("first", undo: { (_: Int) in log.record("undo first") }) { (number: Int) in number }
+    let run = first.appending(Chain.zip(branch(0), branch(1)).then { $0 + $1 }).start(1)
+    await ready.visitors(atLeast: 2)
+    if what == "cancel" { run.cancel() }
+    ready.open()
+    for gate in gates { await gate.visitors(atLeast: 1) }
+    gates[0].open()
+    await log.elements(atLeast: 2)
+    gates[1].open()
+    _ = await run.outcome
+    #expect(log.elements == ["undo a2", "undo a1", "undo b2", "undo b1", "undo first"])
+  }
+
   @Test func `Undos beside the branch that fails run newest first`() async {
     let log = Recorder<String>()
     let turns = Turns("a1 b1 b2 a2 fail")
