@@ -171,7 +171,8 @@ extension Chain {
   /// Calls a handler when a run completes, regardless of its outcome.
   ///
   /// A chain may have several handlers. Each is called exactly once per run, after everything else, newest first. The
-  /// run completes after they have returned. The handler may suspend, and is shielded from the run's cancellation.
+  /// run completes after they have returned. The handler may suspend, and is shielded from the run's cancellation. A
+  /// run that its overlap policy never admitted does not call it.
   public nonisolated func finally(
     _ handler: @escaping @Sendable (ChainState) async -> Void
   ) -> Chain {
@@ -181,8 +182,8 @@ extension Chain {
   /// Sets what a further run does while one is in flight.
   ///
   /// The policy applies to the whole chain that this method returns. A chain derived from that one has the same policy,
-  /// but its own gate. Runs are admitted in the order of the calls of `run` and `start`. The last policy that is set
-  /// applies.
+  /// but its own gate. Runs are admitted in the order of the calls of `run` and `start`. A run that is never admitted
+  /// calls no handler, so that `finally` cleans up nothing that another run uses. The last policy that is set applies.
   public nonisolated func overlap(_ policy: Overlap) -> Chain {
     Chain(path.appending(.overlap(policy)))
   }

@@ -91,7 +91,7 @@ extension Chain {
   /// The run inherits the priority, the task-local values and the executor preference of the caller, but not its
   /// cancellation. Releasing the returned handle does not cancel the run. A token cancels the run and what its steps
   /// run, as in the body of ``withCancellation(by:_:)``. When it is already cancelled, the run only calls its
-  /// `finally` handlers.
+  /// `finally` handlers, and not even those with an overlap policy.
   ///
   /// Pass a completion to call a chain from code that works with callbacks. It is called exactly once, after the
   /// `finally` handlers; a cancelled run passes `CancellationError`. It runs off the caller's actor, unless the closure

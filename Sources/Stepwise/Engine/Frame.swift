@@ -407,11 +407,13 @@ extension Frame {
       isFinal = await journal.finish()
     }
     let isFailed = if case .failed = outcome { true } else { false }
-    if isFailed && !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty || !undos.isEmpty
+    // Handlers belong to the runs that have passed their gate, which they still occupy.
+    let isAdmitted = execution.started?.isAdmitted ?? true
+    if isAdmitted && (isFailed && !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty) || !undos.isEmpty
       || !execution.undoErrors.isEmpty
     {
       let state: ChainState = outcome.map { slot.erased }
-      await runHandlers(state, undoing: undos, isFinal: isFinal)
+      await runHandlers(state, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
     }
     if let run = execution.started { await run.conclude(outcome, with: slot) }
     if let journal, execution.outer == nil { await journal.end() }
@@ -436,7 +438,8 @@ extension Frame {
   private mutating func runHandlers(
     _ state: ChainState,
     undoing undos: [UndoStack.Undo],
-    isFinal: Bool
+    isFinal: Bool,
+    isAdmitted: Bool
   ) async {
     let (core, execution) = (core, execution)
     let handlers: @concurrent @Sendable () async -> Void = {
@@ -448,7 +451,7 @@ extension Frame {
       for error in isFinal ? execution.undoErrors : [] {
         for handler in core.errorHandlers { await handler(error, error.chainStep) }
       }
-      for handler in core.finallyHandlers { await handler(state) }
+      for handler in isAdmitted ? core.finallyHandlers : [] { await handler(state) }
     }
     // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
     let isSafe = execution.started.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false

@@ -125,7 +125,7 @@ extension Path {
 /// Decides what a further run of a chain does while one is in flight, for example for a search field.
 ///
 /// You pass it to ``Chain/overlap(_:)``: `cancelPrevious` suits a search field, `dropNew` a button that your user taps
-/// twice. A refused or replaced run ends as cancelled, with the policy's name as the reason.
+/// twice. A refused or replaced run ends as cancelled, with the policy's name as the reason, and calls no handler.
 ///
 /// ```swift
 /// let search = Chain("wait") { (text: String) in

@@ -253,8 +253,8 @@ final class Gate: Sendable {
   /// Whether it waits for a slot.
   var isWaiting: Bool { gateID.map { entrance?.gate.isWaiting($0) ?? false } ?? false }
 
-  /// Whether it holds a slot.
-  var isAdmitted: Bool { gateID.map { entrance?.gate.isInside($0) ?? false } ?? false }
+  /// Whether it holds a slot, or needs none.
+  var isAdmitted: Bool { entrance.map { entrance in gateID.map(entrance.gate.isInside) ?? false } ?? true }
 
   /// Requests a slot at the gate, if there is one, and cancels a run that is refused or displaced, for a reason.
   func enterGate(reason: String) {

@@ -63,7 +63,7 @@ struct OverlapTests {
     #expect(await runs[1].outcome.brief == "cancelled no patience")
     plain.cancel()
     #expect(await plain.result.brief == "failure CancellationError()")
-    #expect(guarded.log.elements == ["begin 0", "cancelled no patience", "cancelled -"])
+    #expect(guarded.log.elements == ["begin 0"])
     for turnstile in guarded.turnstiles { turnstile.open() }
     #expect(await runs[0].outcome.brief == "resolved 0")
     #expect(await runs[2].outcome.brief == "resolved 2")
@@ -91,9 +91,7 @@ struct OverlapTests {
     #expect(try await first.value == 0)
     // A caller that has awaited a run is admitted.
     #expect(try await guarded.chain.run(1) == 1)
-    let log = guarded.log.elements
-    #expect(log.filter { $0 != "cancelled dropNew" } == ["begin 0", "resolved 0", "begin 1", "resolved 1"])
-    #expect(log.count == 6)
+    #expect(guarded.log.elements == ["begin 0", "resolved 0", "begin 1", "resolved 1"])
   }
 
   @Test func `A caller that awaited a run is admitted for every seed`() throws {
@@ -136,7 +134,7 @@ struct OverlapTests {
     let third = guarded.chain.start(2)
     #expect(await second.outcome.brief == "cancelled cancelPrevious")
     #expect(!first.isFinished)
-    #expect(guarded.log.elements == ["begin 0", "cancelled cancelPrevious"])
+    #expect(guarded.log.elements == ["begin 0"])
     guarded.turnstiles[2].open()
     guarded.turnstiles[0].open()
     // The step still returned its value, which is the run's value.
@@ -230,6 +228,8 @@ struct OverlapTests {
       #expect(await briefEvents(of: run).last == outcome)
       #expect(outcome.hasPrefix("resolved") || outcome == "cancelled \(policy.name)")
     }
-    #expect(guarded.log.elements.filter { !$0.hasPrefix("begin") }.count == 3)
+    let begun = guarded.log.elements.filter { $0.hasPrefix("begin") }
+    // One that was admitted may be cancelled before its first step.
+    #expect(guarded.log.elements.count >= 2 * begun.count)
   }
 }
