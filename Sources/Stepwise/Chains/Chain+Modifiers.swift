@@ -54,12 +54,12 @@ extension Chain {
       let history = frame.execution.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0) }
       var attempts = history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
       while true {
-        let attempt = StepScope(of: frame.execution, in: frame.runPart)
+        let attempt = StepScope(of: frame.execution, in: frame.stepScope)
         do {
           frame.slot.put(input)
-          guard let history else { return try await frame.execute(part: part, as: attempt) }
+          guard let history else { return try await frame.execute(segment: segment, in: attempt) }
           return try await history.journal.inside(history.key, branch: nil) {
-            try await frame.execute(part: part, as: attempt)
+            try await frame.execute(segment: segment, in: attempt)
           }
         } catch {
           let isStored = history?.continues

@@ -143,7 +143,7 @@ struct Child: Sendable {
 
 // MARK: - Scopes of steps
 
-/// A part of a run that may fail although the run continues: an attempt, or work under a time limit.
+/// Steps of a run that may fail although the run continues: an attempt, or work under a time limit.
 final class StepScope: Sendable {
   let execution: Execution
   /// The scope around it in the same run.
@@ -155,7 +155,7 @@ final class StepScope: Sendable {
   private let isAbandonable: Bool
   private let hasFailed = Atomic(false)
 
-  /// Creates a part, which stores undos where the part around it does, unless it has its own.
+  /// Creates a scope, which stores undos where the one around it does, unless it has its own.
   init(of execution: Execution, in outer: StepScope?, undos: UndoStack? = nil, isAbandonable: Bool = false) {
     self.execution = execution
     self.outer = outer
@@ -190,23 +190,23 @@ final class StepScope: Sendable {
 extension Execution {
   /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
   ///
-  /// What completes late, in a part that has failed or was abandoned, or in a run that has ended without a value, is
+  /// What completes late, in a scope that has failed or was abandoned, or in a run that has ended without a value, is
   /// undone at once.
   func adopt(_ undos: [UndoStack.Undo], in stepScope: StepScope?) async {
     guard !undos.isEmpty else { return }
-    func isOver() -> Bool { part?.isOver ?? false }
-    if let part, part.scopes.contains(where: { $0.undos?.push(entries, unless: isOver) ?? false }) { return }
+    func isOver() -> Bool { stepScope?.isOver ?? false }
+    if let stepScope, stepScope.scopes.contains(where: { $0.undos?.push(undos, unless: isOver) ?? false }) { return }
     for execution in sequence(first: self, next: \.outer) where !isOver() {
       if execution.calls.begin() {
         defer { execution.calls.end() }
-        if execution.undos.push(entries, unless: isOver) { return }
+        if execution.undos.push(undos, unless: isOver) { return }
       }
       if execution.calls.hasEndedWithoutValue { break }
       if execution.outer == nil, !isOver() { return }
     }
     let late = UndoStack.Undo.newestFirst(undos)
     // The run awaits what it has not abandoned, so that its handlers receive the failures.
-    if isOver(), part?.isAbandoned == false { return await undoShielded(late, recording: recording) }
+    if isOver(), stepScope?.isAbandoned == false { return await undoShielded(late, recording: recording) }
     await undoLate(late)
   }
 }

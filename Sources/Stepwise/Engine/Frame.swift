@@ -11,8 +11,8 @@ package struct Frame: ~Copyable {
   let core: ChainCore
   let execution: Execution
   let recording: Recording?
-  /// The part of the run that it performs; nil for the run itself.
-  private(set) var runPart: StepScope?
+  /// What the steps here belong to; nil for the run itself.
+  private(set) var stepScope: StepScope?
   /// The index of the current operation in events.
   private(set) var index = 0
   /// The current step in the record; nil without one.
@@ -75,11 +75,11 @@ package struct Frame: ~Copyable {
     }
   }
 
-  /// Runs the operations of one part of the chain as a part of the run, whose calls of `step` belong to it.
-  mutating func perform(part: Int, as runPart: StepScope?) async throws {
-    let outer = exchange(&self.runPart, with: runPart)
-    defer { self.runPart = outer }
-    try await Scope.$current.withValue(Scope.current.inside(runPart, recordedStep: nil)) {
+  /// Executes the operations of one segment in a scope, to which their calls of `step` belong.
+  mutating func execute(segment: Int, in stepScope: StepScope?) async throws {
+    let outer = exchange(&self.stepScope, with: stepScope)
+    defer { self.stepScope = outer }
+    try await Scope.$current.withValue(Scope.current.inside(stepScope, recordedStep: nil)) {
       try await execute(segment: segment)
     }
   }
@@ -168,7 +168,7 @@ extension Frame {
   }
 
   private func scope(of recording: Recording) -> Scope {
-    if runPart == nil { return Scope(of: execution, record: record) }
+    if stepScope == nil { return Scope(of: execution, record: record) }
     // A step scope has another scope than its run.
     return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
   }
@@ -247,8 +247,8 @@ extension Frame {
 
   /// Runs the steps that the current operation covers; when the time is up, they are cancelled and awaited.
   mutating func execute(within limit: TimeLimit) async throws {
-    let stepScope = StepScope(of: execution, in: runPart)
-    let steps = CoveredSteps(coveredBy: &self, as: part)
+    let stepScope = StepScope(of: execution, in: self.stepScope)
+    let steps = CoveredSteps(coveredBy: &self, in: part)
     do {
       try await limited(to: limit, replaying: execution.journal != nil) {
         steps.currentStep
@@ -272,8 +272,8 @@ extension Frame {
     discarding discard: @escaping @Sendable (Output) async -> Void
   ) async throws {
     let undos = UndoStack()
-    let stepScope = StepScope(of: execution, in: runPart, undos: undos, isAbandonable: true)
-    let steps = CoveredSteps(coveredBy: &self, as: part)
+    let stepScope = StepScope(of: execution, in: self.stepScope, undos: undos, isAbandonable: true)
+    let steps = CoveredSteps(coveredBy: &self, in: part)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
     let isCancelled = Task.isCancelled
     let work = spawn {
@@ -335,7 +335,7 @@ extension Frame {
 // MARK: - Undos
 
 extension Frame {
-  var stackIfAny: UndoStack? { runPart?.undos ?? execution.undosIfAny }
+  var stackIfAny: UndoStack? { stepScope?.undos ?? execution.undosIfAny }
 
   var step: ChainStep { ChainStep(index: index, name: core.name(at: index - execution.firstStep)) }
 
@@ -348,7 +348,7 @@ extension Frame {
 
   /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of abandoned work immediately.
   mutating func adopt(_ undos: [UndoStack.Undo], isMarked: Bool = false) async {
-    let undos = runPart?.undos ?? execution.undos
+    let undos = stepScope?.undos ?? execution.undos
     guard !undos.isEmpty, !stack.push(undos, isMarked: isMarked) else { return }
     await execution.undoLate(UndoStack.Undo.newestFirst(undos))
   }
@@ -468,22 +468,22 @@ final class CoveredSteps: Sendable {
   private let execution: Execution
   private let segment: Int
   private let recording: Recording?
-  private let runPart: StepScope?
+  private let stepScope: StepScope?
   /// The input until the steps run, and the output once they have ended with one.
   private let value: Lock<ValueSlot>
 
-  init(coveredBy frame: inout Frame, as runPart: StepScope) {
+  init(coveredBy frame: inout Frame, in stepScope: StepScope) {
     core = frame.core
     execution = frame.execution
     segment = frame.covered
     recording = frame.recording
     value = Lock(exchange(&frame.slot, with: ValueSlot()))
-    self.runPart = runPart
+    self.stepScope = stepScope
   }
 
   init(_ core: ChainCore, _ execution: Execution, _ input: consuming ValueSlot) {
     (self.core, self.execution) = (core, execution)
-    (part, recording, runPart) = (0, nil, nil)
+    (segment, recording, stepScope) = (0, nil, nil)
     value = Lock(input)
   }
 
@@ -498,7 +498,7 @@ final class CoveredSteps: Sendable {
   @concurrent func execute(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
     var frame = Frame(core, execution, slot: takeValue(), recording: recording)
-    try await frame.perform(part: part, as: runPart)
+    try await frame.execute(segment: segment, in: stepScope)
     put(frame.slot)
   }
 
