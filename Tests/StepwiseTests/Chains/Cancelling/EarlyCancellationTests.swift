@@ -111,7 +111,7 @@ struct EarlyCancellationTests {
     let second = gated.start(1)
     #expect(second.cancel(reason: "not now"))
     #expect(await second.outcome.brief == "cancelled not now")
-    #expect(log.elements == ["cancelled not now"])
+    #expect(log.elements.isEmpty, "it was never admitted, so no handler is called")
     #expect(await briefEvents(of: second) == ["started", "cancelled not now"])
     blocker.open()
     _ = await first.outcome
@@ -132,7 +132,7 @@ struct EarlyCancellationTests {
     let first = chain.start(0)
     await blocker.visitors(atLeast: 1)
     await #expect(throws: CancellationError.self) { try await chain.run(1) }
-    #expect(log.elements == ["began 0", "cancelled dropNew"])
+    #expect(log.elements == ["began 0"])
     blocker.open()
     #expect(await first.outcome.brief == "resolved 0")
   }
