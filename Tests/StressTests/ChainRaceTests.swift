@@ -166,7 +166,8 @@ extension Races {
       await chain.waitUntilIdle()
       #expect(most.read { $0 } == 1)
       #expect(inside.read { $0 } == 0)
-      #expect(ends.read { $0 } == count * 4)
+      // Only the admitted runs call it.
+      #expect((1...count * 4).contains(ends.read { $0 }))
     }
 
     @Test func `drain misses no end`() async {
