@@ -128,7 +128,9 @@ struct OverlapOrderTests {
       }
       let end = presence.read { $0 }
       try #require(count == 0 && outcomes.count == 8, "seed \(seed)")
-      try #require(end.ends == 8, "seed \(seed)")
+      // Each admitted run calls `finally` once, and a run that was never admitted does not.
+      let valueCount = outcomes.filter { $0.hasPrefix("resolved") || $0.hasPrefix("success") }.count
+      try #require(end.ends >= max(1, valueCount) && end.ends <= 8, "seed \(seed)")
       try #require(end.most <= 1 && end.inside == 0, "seed \(seed): \(end)")
       for outcome in outcomes where outcome.hasPrefix("cancelled") {
         let known = outcome.hasPrefix("cancelled \(policy.name)") || outcome.hasPrefix("cancelled impatient")
