@@ -20,7 +20,12 @@ extension Chain {
         let child = frame.fork(into: branches.chains, .zip)
         let ended = await branches.run(on: input, as: child)
         let failure = child.fork.decider.flatMap { ended[$0].result?.error }
-        await frame.adopt(ended.flatMap { $0.value?.undos ?? [] }, isMarked: failure != nil)
+        let undos = ended.flatMap { $0.value?.undos ?? [] }
+        if failure != nil, !frame.execution.isInterrupted {
+          await frame.execution.undoShielded(UndoStack.Undo.newestFirst(undos), recording: frame.recording)
+        } else {
+          await frame.adopt(undos)
+        }
         if let failure { throw failure }
         var position = 0
         func next<Next: Sendable>(_ type: Next.Type) throws -> Next {

@@ -50,34 +50,24 @@ extension Chain {
   ) -> Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
-      let segment = frame.covered
-      let history = frame.execution.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0) }
-      var attempts = history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
-      while true {
-        let attempt = StepScope(of: frame.execution, in: frame.stepScope)
-        do {
-          frame.slot.put(input)
-          guard let history else { return try await frame.execute(segment: segment, in: attempt) }
-          return try await history.journal.inside(history.key, branch: nil) {
-            try await frame.execute(segment: segment, in: attempt)
-          }
-        } catch {
-          let isStored = history?.continues
-          guard isStored ?? !frame.execution.isInterrupted else { throw error }
-          if isStored == nil, await !attempts.allowAnother(after: error, if: isRetryable) {
-            if let history { history.journal.store(decision: history.key.attemptCount, at: history.key) }
-            throw error
-          }
-          attempt.fail()
-          await frame.execution.undoShielded(frame.stackIfAny?.takeAll() ?? [], recording: frame.recording)
-          if isStored == nil, frame.execution.isCancellationRequested { throw error }
-          let step = frame.execution.currentStep.index
-          frame.recording?.retrying(attempt: attempts.number + 1, after: error) { $0.number(ofStep: step) }
-          if isStored != nil {
-            attempts.replayNext()
-            continue
-          }
-          guard await attempts.waitForNext(in: frame.execution) else { throw error }
+      let (segment, execution, recording) = (frame.covered, frame.execution, frame.recording)
+      let history = execution.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0, isGroup: true) }
+      try await attempt(
+        policy,
+        clock,
+        if: isRetryable,
+        history: history,
+        of: execution,
+        in: frame.stepScope,
+        recording: recording
+      ) { number, error in
+        let step = execution.currentStep.index
+        recording?.retrying(attempt: number, after: error) { $0.number(ofStep: step) }
+      } body: { scope in
+        frame.slot.put(input)
+        guard let history else { return try await frame.execute(segment: segment, in: scope) }
+        return try await history.journal.inside(history.key, branch: nil) {
+          try await frame.execute(segment: segment, in: scope)
         }
       }
     }
@@ -101,8 +91,11 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      try await frame.execute(limitedTo: duration, clock, as: "timeout") { frame, limit in
-        try await frame.execute(within: limit)
+      let (execution, outer, recording) = (frame.execution, frame.stepScope, frame.recording)
+      try await attempt(of: execution, in: outer, recording: recording) { scope in
+        try await frame.execute(in: scope, limitedTo: duration, clock, as: "timeout") { frame, limit in
+          try await frame.execute(in: scope, within: limit)
+        }
       }
     }
     return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))
@@ -125,8 +118,12 @@ extension Chain {
     discarding discard: @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
-      try await frame.execute(limitedTo: duration, clock, as: "abandon") { frame, limit in
-        try await frame.execute(abandonedAfter: limit, discarding: discard)
+      let (execution, outer, recording) = (frame.execution, frame.stepScope, frame.recording)
+      try await attempt(of: execution, in: outer, isAbandonable: true, recording: recording) { scope in
+        guard let scope else { return }
+        try await frame.execute(in: scope, limitedTo: duration, clock, as: "abandon") { frame, limit in
+          try await frame.execute(in: scope, abandonedAfter: limit, discarding: discard)
+        }
       }
     }
     return Chain(path.appending(.enclosing(how: "abandon after \(duration)", code)))

@@ -115,6 +115,9 @@ extension Chain {
 extension Chain {
   package nonisolated var kinds: [Node.Kind] { path.node.kinds }
 
+  /// Whether an overlap policy may refuse a run.
+  package nonisolated var isGated: Bool { core.entrance != nil }
+
   /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
   ///
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.

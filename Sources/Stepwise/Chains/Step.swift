@@ -58,11 +58,13 @@ extension Step {
   /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name, undo: undo) { input, step in
-      let limit = TimeLimit(duration: duration, clock: clock)
-      return try await limited(to: limit, replaying: Scope.currentJournal != nil) {
-        step.description
-      } operation: {
-        try await body(input, step)
+      try await Self.attempt {
+        let limit = TimeLimit(duration: duration, clock: clock)
+        return try await limited(to: limit, replaying: Scope.currentJournal != nil) {
+          step.description
+        } operation: {
+          try await body(input, step)
+        }
       }
     }
   }
@@ -82,16 +84,30 @@ extension Step {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Step {
     Step(name: name, undo: undo) { input, step in
-      var attempts = Attempts(policy, clock: clock)
-      while true {
-        do {
-          return try await body(input, step)
-        } catch {
-          guard !Task.isCancelled, await attempts.allowAnother(after: error, if: isRetryable) else { throw error }
-          Scope.current.recordedStep?.retrying(attempt: attempts.number + 1, after: error)
-          guard await attempts.waitForNext() else { throw error }
-        }
-      }
+      try await Self.attempt(policy, clock, if: isRetryable) { try await body(input, step) }
+    }
+  }
+
+  /// Makes attempts at the body of the current step.
+  private static func attempt(
+    _ policy: RetryPolicy = RetryPolicy(maxAttempts: 1, backoff: .none),
+    _ clock: any Clock<Duration> = ContinuousClock(),
+    if isRetryable: (any Error) async -> Bool = { _ in true },
+    body: () async throws -> Output
+  ) async throws -> Output {
+    let scope = Scope.current
+    let (execution, recordedStep) = (scope.innermostRun, scope.recordedStep)
+    return try await Stepwise.attempt(
+      policy,
+      clock,
+      if: isRetryable,
+      of: execution,
+      in: scope.stepScope,
+      recording: execution?.recording
+    ) { number, error in
+      recordedStep?.retrying(attempt: number, after: error)
+    } body: { attempt in
+      try await Scope.$current.bind(scope.inside(attempt, recordedStep: recordedStep), body)
     }
   }
 }

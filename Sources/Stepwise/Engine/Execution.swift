@@ -267,7 +267,7 @@ package final class Execution: Sendable {
 // 1. `StartedRun.cancel`, a token or `cancelRuns` stores the request, once, and counts it in `CancellationCount`; so
 //    does a branch with its decision. A cancelled task interrupts the step; a plain run has a task that `cancelRuns`
 //    cancels only if its chain's token was accessed before (`runApart`), and otherwise its step goes on. The wait
-//    between two attempts ends as well (`wait` below), except in `Step.retry`, which is a part of the step.
+//    between two attempts ends as well (`wait` below).
 // 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt, because
 //    `isInterrupted` of the nested run also checks the runs that contain it; what an interrupted attempt completed is
 //    undone with the rest. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead, the

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
 /// A branch that has a value, with its type erased.
 struct FinishedBranch: Sendable {
   let output: any AnyBox
@@ -138,75 +136,5 @@ struct Child: Sendable {
   func next(after chain: ChainCore) -> Child {
     let next = firstStep + chain.stepCount
     return Child(outer: outer, fork: fork, recording: recording, branch: branch + 1, firstStep: next)
-  }
-}
-
-// MARK: - Scopes of steps
-
-/// Steps of a run that may fail although the run continues: an attempt, or work under a time limit.
-final class StepScope: Sendable {
-  let execution: Execution
-  /// The scope around it in the same run.
-  let outer: StepScope?
-  /// Nil where the run stores the undos of what completes here.
-  let undos: UndoStack?
-  /// The calls of `step` in flight here; those in an attempt count where the attempt is.
-  let calls = InFlightCounter()
-  private let isAbandonable: Bool
-  private let hasFailed = Atomic(false)
-
-  /// Creates a scope, which stores undos where the one around it does, unless it has its own.
-  init(of execution: Execution, in outer: StepScope?, undos: UndoStack? = nil, isAbandonable: Bool = false) {
-    self.execution = execution
-    self.outer = outer
-    self.undos = undos ?? outer?.undos
-    self.isAbandonable = isAbandonable
-  }
-
-  fileprivate var scopes: some Sequence<StepScope> { sequence(first: self, next: \.outer) }
-
-  /// The innermost scope here that is still awaited separately from what is around it.
-  var counting: StepScope? { scopes.first { $0.isAbandonable && !$0.calls.isClosed } }
-
-  /// Whether the run has stopped waiting for the work here.
-  var isAbandoned: Bool { scopes.contains { $0.isAbandonable && $0.calls.hasEndedWithoutValue } }
-
-  /// The run stops waiting for the work here.
-  func abandon() {
-    calls.abandon()
-    CancellationCount.increment()
-  }
-
-  /// Whether what completes here now is undone at once.
-  var isOver: Bool { isAbandoned || scopes.contains { $0.hasFailed.load(ordering: .acquiring) } }
-
-  /// The work here has failed; called before its undos are taken.
-  func fail() { hasFailed.store(true, ordering: .releasing) }
-
-  /// Passes its own undos, of what has completed here, on to what is around it.
-  func end() async { await execution.adopt(undos?.takeAll(closing: true) ?? [], in: outer) }
-}
-
-extension Execution {
-  /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
-  ///
-  /// What completes late, in a scope that has failed or was abandoned, or in a run that has ended without a value, is
-  /// undone at once.
-  func adopt(_ undos: [UndoStack.Undo], in stepScope: StepScope?) async {
-    guard !undos.isEmpty else { return }
-    func isOver() -> Bool { stepScope?.isOver ?? false }
-    if let stepScope, stepScope.scopes.contains(where: { $0.undos?.push(undos, unless: isOver) ?? false }) { return }
-    for execution in sequence(first: self, next: \.outer) where !isOver() {
-      if execution.calls.begin() {
-        defer { execution.calls.end() }
-        if execution.undos.push(undos, unless: isOver) { return }
-      }
-      if execution.calls.hasEndedWithoutValue { break }
-      if execution.outer == nil, !isOver() { return }
-    }
-    let late = UndoStack.Undo.newestFirst(undos)
-    // The run awaits what it has not abandoned, so that its handlers receive the failures.
-    if isOver(), stepScope?.isAbandoned == false { return await undoShielded(late, recording: recording) }
-    await undoLate(late)
   }
 }

@@ -112,10 +112,6 @@ package struct Frame: ~Copyable {
       // A branch that has lost, and a run whose time is up, still replay what they did before.
       let isStored = journal?.isStored(core.operations[next].storedName) ?? false
       if execution.isCancellationRequested, !isStored { break }
-      if let marked = stackIfAny?.takeMarked(), !marked.isEmpty {
-        await execution.undoShielded(marked, recording: recording)
-        if execution.isCancellationRequested, !isStored { break }
-      }
       failure = error
       do {
         if let journal {
@@ -219,8 +215,10 @@ extension Frame {
 // MARK: - Time limits
 
 extension Frame {
-  /// Runs the steps that the current operation covers, with a limit part of which may have passed in earlier runs.
+  /// Executes the segment that the current operation covers in a scope, with a limit part of which may have passed in
+  /// earlier runs.
   mutating func execute(
+    in stepScope: StepScope?,
     limitedTo duration: Duration,
     _ clock: any Clock<Duration>,
     as name: String,
@@ -232,7 +230,7 @@ extension Frame {
     let key = journal.open(name)
     do {
       try await journal.group(key, branch: nil, limit: duration) { rest in
-        guard let rest else { return try await self.execute(segment: covered) }
+        guard let rest else { return try await self.execute(segment: covered, in: stepScope) }
         let limit = TimeLimit(duration: duration, clock: clock) {
           await journal.replayed(in: key)
           try await clock.sleep(for: rest.clamped)
@@ -245,10 +243,9 @@ extension Frame {
     }
   }
 
-  /// Runs the steps that the current operation covers; when the time is up, they are cancelled and awaited.
-  mutating func execute(within limit: TimeLimit) async throws {
-    let stepScope = StepScope(of: execution, in: self.stepScope)
-    let steps = CoveredSteps(coveredBy: &self, in: part)
+  /// Executes the segment that the current operation covers; when the time is up, it is cancelled and awaited.
+  mutating func execute(in stepScope: StepScope?, within limit: TimeLimit) async throws {
+    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
     do {
       try await limited(to: limit, replaying: execution.journal != nil) {
         steps.currentStep
@@ -258,22 +255,20 @@ extension Frame {
       slot = steps.takeValue()
     } catch {
       recording?.timedOut(execution.firstStep..<index, error: error)
-      part.fail()
-      stackIfAny?.markAll()
       throw error
     }
   }
 
-  /// Runs the steps that the current operation covers; when the time is up, they are cancelled and no longer awaited.
+  /// Executes the segment that the current operation covers in a scope; when the time is up, it is cancelled and no
+  /// longer awaited.
   ///
   /// If they then return a value, `discard` receives it, shielded from that cancellation.
   mutating func execute<Output: Sendable>(
+    in stepScope: StepScope,
     abandonedAfter limit: TimeLimit,
     discarding discard: @escaping @Sendable (Output) async -> Void
   ) async throws {
-    let undos = UndoStack()
-    let stepScope = StepScope(of: execution, in: self.stepScope, undos: undos, isAbandonable: true)
-    let steps = CoveredSteps(coveredBy: &self, in: part)
+    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
     let isCancelled = Task.isCancelled
     let work = spawn {
@@ -312,11 +307,8 @@ extension Frame {
     if case .failure(let error) = result {
       if isExpired { recording?.abandon(execution.firstStep..<index, error: error) }
       execution.setFork(nil)
-      part.fail()
-      await adopt(undos.takeAll(closing: true), isMarked: true)
       throw error
     }
-    await adopt(undos.takeAll(closing: true))
     slot = steps.takeValue()
   }
 }
@@ -335,8 +327,6 @@ extension Frame {
 // MARK: - Undos
 
 extension Frame {
-  var stackIfAny: UndoStack? { stepScope?.undos ?? execution.undosIfAny }
-
   var step: ChainStep { ChainStep(index: index, name: core.name(at: index - execution.firstStep)) }
 
   /// Stores how to undo the step that has just completed.
@@ -346,12 +336,8 @@ extension Frame {
     await adopt([UndoStack.Undo(step: step, record: record, number: UndoStack.Undo.nextNumber, perform: undo(slot))])
   }
 
-  /// Stores how to undo steps, if marked even when a `recover` follows; undoes those of abandoned work immediately.
-  mutating func adopt(_ undos: [UndoStack.Undo], isMarked: Bool = false) async {
-    let undos = stepScope?.undos ?? execution.undos
-    guard !undos.isEmpty, !stack.push(undos, isMarked: isMarked) else { return }
-    await execution.undoLate(UndoStack.Undo.newestFirst(undos))
-  }
+  /// Stores how to undo steps.
+  mutating func adopt(_ undos: [UndoStack.Undo]) async { await execution.adopt(undos, in: stepScope) }
 }
 
 // MARK: - From the first step to the last handler
@@ -379,7 +365,9 @@ extension Frame {
   private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
     let hasHandlers = core.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
     // Until its calls of `step` are closed, a run may get a further undo.
-    guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), stackIfAny == nil else { return nil }
+    guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), execution.undosIfAny == nil else {
+      return nil
+    }
     let outcome = execution.close(with: error)
     return end(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
@@ -400,7 +388,7 @@ extension Frame {
     let source = cancellationSource(of: outcome)
     let hasValue = if case .resolved = outcome { true } else { false }
     // What contains a chain that ends with a value takes its undos.
-    let taken = hasValue && execution.outer != nil ? nil : stackIfAny?.takeAll()
+    let taken = hasValue && execution.outer != nil ? nil : execution.undosIfAny?.takeAll()
     var undos = hasValue || !isFinal ? [] : taken ?? []
     if let journal, execution.outer == nil {
       await execution.undoShielded(exchange(&undos, with: []), recording: execution.recording)
@@ -472,7 +460,7 @@ final class CoveredSteps: Sendable {
   /// The input until the steps run, and the output once they have ended with one.
   private let value: Lock<ValueSlot>
 
-  init(coveredBy frame: inout Frame, in stepScope: StepScope) {
+  init(coveredBy frame: inout Frame, in stepScope: StepScope?) {
     core = frame.core
     execution = frame.execution
     segment = frame.covered

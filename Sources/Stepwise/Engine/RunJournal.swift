@@ -146,21 +146,6 @@ package final class JournalKey: Sendable {
   }
 }
 
-/// What a journal has stored of the attempts at a key.
-struct AttemptHistory {
-  let key: JournalKey
-  let journal: any RunJournal
-
-  /// Whether another attempt follows the current one; nil when no earlier run has decided that.
-  var continues: Bool? { journal.continues(after: key.attemptCount, at: key) }
-
-  /// Returns the attempts that follow those of earlier runs.
-  func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) -> Attempts {
-    let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: key) } ?? .zero
-    return Attempts(policy, clock: clock, after: key.attemptCount, elapsed: elapsed)
-  }
-}
-
 /// A run, as its journal knows it.
 package struct JournalRun: Sendable {
   /// Whether the run, or the part of it that the step belongs to, should stop.

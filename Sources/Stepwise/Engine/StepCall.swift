@@ -84,12 +84,6 @@ struct StepCall: Sendable {
     if let counting = details.counting { return counting.calls.end() }
     execution?.calls.end()
   }
-
-  /// Whether further attempts make no sense.
-  private var isCancelled: Bool {
-    if execution?.isInterrupted ?? Task.isCancelled { return true }
-    return stepScope?.isAbandoned ?? false
-  }
 }
 
 extension StepCall {
@@ -144,14 +138,6 @@ struct StepAttempts: Sendable {
   }
 }
 
-extension Attempts {
-  /// Waits until the next attempt of code in a run is due; returns false when that was cancelled.
-  mutating func waitForNext(in run: Execution?) async -> Bool {
-    guard let run else { return await waitForNext() }
-    return await waitForNext(by: run.wait) && !run.isCancellationRequested
-  }
-}
-
 extension StepCall {
   /// Performs a step, or returns what the journal of the run has stored of it.
   private func perform<Value>(
@@ -183,36 +169,18 @@ extension StepCall {
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
     let history = key.flatMap { key in execution?.journal.map { AttemptHistory(key: key, journal: $0) } }
-    var attempts =
-      history?.attempts(options.policy, clock: options.clock) ?? Attempts(options.policy, clock: options.clock)
-    while true {
-      let attempt = execution.map { StepScope(of: $0, in: stepScope, undos: UndoStack()) }
-      do {
-        let value = try await perform(in: attempt, body)
-        await attempt?.end()
-        return value
-      } catch {
-        let isStored = history?.continues
-        guard isStored ?? !isCancelled else {
-          await attempt?.end()
-          throw error
-        }
-        if let attempt {
-          if let history { history.journal.attemptFailed(history.key, error) }
-          attempt.fail()
-          await attempt.execution.undoShielded(
-            attempt.undos?.takeAll(closing: true) ?? [],
-            recording: attempt.execution.recording
-          )
-        }
-        if isStored != nil {
-          attempts.replayNext()
-          continue
-        }
-        guard await attempts.allowAnother(after: error, if: isRetryable), !isCancelled else { throw error }
-        recordedStep?.retrying(attempt: attempts.number + 1, after: error)
-        guard await attempts.waitForNext(in: execution), !isCancelled else { throw error }
-      }
+    return try await attempt(
+      options.policy,
+      options.clock,
+      if: isRetryable,
+      history: history,
+      of: execution,
+      in: stepScope,
+      recording: execution?.recording
+    ) { number, error in
+      recordedStep?.retrying(attempt: number, after: error)
+    } body: { scope in
+      try await perform(in: scope, body)
     }
   }
 

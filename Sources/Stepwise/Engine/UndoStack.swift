@@ -23,8 +23,6 @@ final class UndoStack: Sendable {
 
   private struct State {
     var undos: [Undo] = []
-    /// The first of the undos to perform regardless of what follows, because the steps that they belong to failed.
-    var firstMarked: Int?
     var isClosed = false
     var unreported: [UndoError] = []
     var reported: [UndoError] = []
@@ -33,25 +31,12 @@ final class UndoStack: Sendable {
   private let state = Lock(State())
 
   /// Returns false when the stack is closed or what the steps belong to is over; then the caller has to undo them.
-  func push(_ undos: [Undo], isMarked: Bool = false, unless isOver: () -> Bool = { false }) -> Bool {
+  func push(_ undos: [Undo], unless isOver: () -> Bool = { false }) -> Bool {
     state.withLock { state in
       // Inside the lock: what is over from then on has its undos taken later.
       guard !state.isClosed, !isOver() else { return false }
-      if isMarked { state.firstMarked = state.firstMarked ?? state.undos.count }
       state.undos += undos
       return true
-    }
-  }
-
-  /// Marks all undos to be undone, even when a `recover` follows.
-  func markAll() { state.withLock { $0.firstMarked = 0 } }
-
-  /// Removes and returns the undos to undo before anything else happens, newest first.
-  func takeMarked() -> [Undo] {
-    state.withLock { state in
-      guard let first = state.firstMarked.take() else { return [] }
-      defer { state.undos.removeSubrange(first...) }
-      return Undo.newestFirst(state.undos[first...])
     }
   }
 
@@ -59,7 +44,6 @@ final class UndoStack: Sendable {
   func takeAll(closing: Bool = false) -> [Undo] {
     state.withLock { state in
       if closing { state.isClosed = true }
-      state.firstMarked = nil
       return Undo.newestFirst(exchange(&state.undos, with: []))
     }
   }

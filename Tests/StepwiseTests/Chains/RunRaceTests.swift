@@ -48,7 +48,8 @@ struct RunRaceTests {
         #expect(!run.cancel(reason: "late"), "seed \(seed)")
         return outcome
       }
-      #expect(ends.elements.count == 2, "seed \(seed): \(ends.elements)")
+      // Cancelled while it waits for the first run, the second one calls no handler.
+      #expect(ends.elements.count == (seed.isMultiple(of: 3) ? 1 : 2), "seed \(seed): \(ends.elements)")
       #expect(ends.elements.last == outcome.kind, "seed \(seed)")
       #expect(granted.elements.count <= 1)
       if granted.elements == ["handle"], case .cancelled(let cancellation) = outcome {
