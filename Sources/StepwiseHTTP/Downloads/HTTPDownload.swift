@@ -135,6 +135,8 @@ final class DownloadFile: Sendable {
     var request = DownloadRequest.whole
     /// The number of existing bytes, from the start of the file.
     var received: Int64 = 0
+    /// Where the body of the response ends in the file, if that is known.
+    var end: Int64?
     var total: Int64?
     var resumed: Int64 = 0
     /// Whether the existing bytes belong to another file than the server has.
@@ -184,29 +186,31 @@ final class DownloadFile: Sendable {
       state.withLock { $0.isOutdated = true }
       return nil
     case .complete(let size): try await begin(head, at: size, total: size)
-    case .write(let start, let total):
-      try await begin(head, at: start, total: total)
+    case .write(let start, let end, let total):
+      try await begin(head, at: start, to: end ?? total, total: total)
       for try await data in stream.body { try await write(data) }
     }
     try await finish()
     return stream.response(status: head.status == 416 ? 206 : head.status)
   }
 
-  /// Keeps the bytes before a position, which the following body continues.
-  @concurrent func begin(_ head: HTTPResponseHead, at start: Int64 = 0, total: Int64?) async throws {
+  /// Keeps the bytes before a position, which the following body continues up to an end.
+  @concurrent func begin(_ head: HTTPResponseHead, at start: Int64 = 0, to end: Int64? = nil, total: Int64?)
+    async throws
+  {
     try await change { [url] state in
       if start == 0 {
         try state.file?.restart(DownloadTag(head, from: url, total: total))
         state.isOutdated = false
       }
-      (state.received, state.total, state.resumed) = (start, total, start)
+      (state.received, state.end, state.total, state.resumed) = (start, end ?? total, total, start)
     }
   }
 
   /// Writes the next bytes.
   @concurrent func write(_ data: Data) async throws {
     try await change { state in
-      let room = state.total.map { $0 - state.received } ?? .max
+      let room = state.end.map { $0 - state.received } ?? .max
       let bytes = Int64(data.count) > room ? data.prefix(Int(room)) : data
       try state.file?.content.write(bytes, at: Int(state.received))
       state.received += Int64(bytes.count)

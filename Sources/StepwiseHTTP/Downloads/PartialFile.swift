@@ -13,8 +13,9 @@ enum DownloadRequest: Equatable {
 
   /// The meaning of a response for the file.
   enum Verdict: Equatable {
-    /// The body is the file from a position on; the length of the whole file, if it is known.
-    case write(from: Int64, total: Int64?)
+    /// The body is the file from a position on, up to an end if that is known; the length of the whole file, if it is
+    /// known.
+    case write(from: Int64, to: Int64? = nil, total: Int64?)
     /// The file is complete, with this number of bytes.
     case complete(Int64)
     /// The existing bytes belong to another file, or the response is unusable: request the whole file.
@@ -35,10 +36,13 @@ enum DownloadRequest: Equatable {
     switch (head.status, self) {
     case (206, .whole): throw .wrongRange
     case (206, .rest(let start, let tag)):
+      // Its bytes count those of the file as it is stored, not those of a compressed one.
       guard let range = ContentRange(head.headers["Content-Range"]), range.start == start,
+        (tag.total ?? .max) > range.end, head.headers["Content-Encoding"] == nil,
         !tag.isContradicted(by: head, total: range.total)
       else { return .restart }
-      return .write(from: start, total: range.total ?? tag.total)
+      // Without a total, the range is the rest: that was requested.
+      return .write(from: start, to: range.end + 1, total: range.total ?? tag.total ?? range.end + 1)
     case (200..<300, _): return .write(from: 0, total: head.length)
     case (416, .rest(let start, let tag)):
       let range = head.headers["Content-Range"]?.wholeMatch(of: /bytes \*\/([0-9]+)/.ignoresCase())

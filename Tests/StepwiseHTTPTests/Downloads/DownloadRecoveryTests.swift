@@ -51,6 +51,30 @@ import Testing
     }
   }
 
+  /// Without the total, only the range says where the rest ends.
+  @Test(arguments: [("", 5), ("he", 2), ("hello, wor", 5)])
+  func `A rest that is shorter or longer than its range is not complete`(rest: String, written: Int) async throws {
+    let isCut = rest != ""
+    let server = try RawServer { head in
+      let tag = "ETag: \"a\"\r\nConnection: close\r\n"
+      guard head.contains("Range: bytes=5-") else {
+        return RawServer.Answer("HTTP/1.1 200 OK\r\n\(tag)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+      }
+      return RawServer.Answer("HTTP/1.1 206 OK\r\n\(tag)Content-Range: bytes 5-9/*\r\n\r\n\(isCut ? rest : "hello")")
+    }
+    try await inFolder { folder in
+      let (file, url) = (folder.appendingPathComponent("file"), try server.url())
+      await #expect(throws: HTTPError.tooShort) { try await HTTP.download(url, to: file) }
+      guard isCut else {
+        #expect(try await HTTP.download(url, to: file).status == 206)
+        return #expect(try String(contentsOf: file, encoding: .utf8) == "hellohello")
+      }
+      await #expect(throws: HTTPError.tooShort) { try await HTTP.download(url, to: file) }
+      #expect(try Data(contentsOf: URL(filePath: file.path + ".part")).count == 5 + written)
+      #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+  }
+
   /// The process was killed between the last byte and the end.
   @Test(arguments: [true, false]) func `A complete part is recognised`(hasChecksum: Bool) async throws {
     let (ranges, progress) = (Recorder<String>(), Recorder<HTTPDownloadProgress>())
