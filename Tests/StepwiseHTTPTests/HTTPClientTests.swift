@@ -48,7 +48,10 @@ import Testing
     ("/v1", "a?q=1 2", "/v1/a?q=1%202&more=3"), ("/v1?key=k", "a?q=1", "/v1/a?key=k&q=1&more=3"),
     ("/v1?key=k", "a", "/v1/a?key=k&more=3"), ("/v1", "a/../b/./c/", "/v1/b/c/"), ("/v1", "a/%2E%2e/b", "/v1/b"),
     ("/v1", "a/..", "/v1/"), ("/v1", "./a/.", "/v1/a/"), ("/v1", "..a/...", "/v1/..a/..."),
-    ("/v1", "a?b=../..", "/v1/a?b=../..&more=3"),
+    ("/v1", "a?b=../..", "/v1/a?b=../..&more=3"), ("/v1", "a?b=..%2f..", "/v1/a?b=..%2f..&more=3"),
+    ("/v1", "a/b%2F..%2fc", "/v1/a/b%2F..%2fc"), ("/v1", "a%2f..", "/v1/a%2f.."),
+    ("/v1", "a;b/..;c", "/v1/a%3Bb/..%3Bc"),
+    ("/v1", "..%2Ea%5c", "/v1/..%2Ea%5c"), ("/v1", "%252f..a", "/v1/%252f..a"),
   ])
   func `Paths are below the base URL`(base: String, path: String, target: String) async throws {
     let server = try serve { request in .text(request.path + (request.query.map { "?" + $0 } ?? "")) }
@@ -57,7 +60,15 @@ import Testing
     #expect(String(decoding: response.body, as: UTF8.self) == target)
   }
 
-  @Test(arguments: ["../echo", "/../echo", "a/../../echo", "..", "%2e%2E/echo", "a/b/../../../v1/x"])
+  /// nginx decodes a path before it resolves it; others also take a backslash for a slash, or drop what follows `;`.
+  @Test(
+    arguments: [
+      "../echo", "/../echo", "a/../../echo", "..", "%2e%2E/echo", "a/b/../../../v1/x", "..%2fecho", "..%2Fecho",
+      "%2e%2e%2fecho", "a/..%2f..%2fecho", "a%2f..%2f../echo", "a//..%2f..%2fecho", "%2f..%2fecho", "..%5cecho",
+      "..\\echo", "a\\..\\..\\echo", "..%252fecho", "%252e%252e%252fecho", "..;/echo", "..;a=b/echo",
+      ".%252e%5cecho", "..%2f", "..%5c..", "a/./..%2f..",
+    ]
+  )
   func `A path above the base URL is refused`(path: String) async throws {
     let server = try serve { request in .text(request.path) }
     let client = HTTPClient(baseURL: try server.url("/v1"))

@@ -156,7 +156,7 @@ public struct HTTPClient: Sendable, HTTPConcealed {
   ///
   /// Dot segments are resolved here, because the transport would resolve them against the base's own path.
   ///
-  /// - Throws: ``HTTPError/refused(reason:)`` when the path leads above the base.
+  /// - Throws: ``HTTPError/refused(reason:)`` when the path leads above the base, for any server.
   func url(_ path: String) throws(HTTPError) -> URL {
     guard var parts = URLComponents(url: baseURL, resolvingAgainstBaseURL: true) else { throw .invalidURL }
     let pieces = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -180,12 +180,43 @@ public struct HTTPClient: Sendable, HTTPConcealed {
     for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
       let name = segment.lowercased().replacing("%2e", with: ".")
       isFolder = name == "." || name == ".."
-      if name == "..", kept.popLast() == nil {
-        throw .refused(reason: "the path leads above the client's base URL; use a client with a shorter base URL")
-      }
+      if name == "..", kept.popLast() == nil { throw leadsAboveBase }
       if !isFolder { kept.append(segment) }
     }
-    return (isFolder ? kept + [""] : kept).joined(separator: "/")
+    let path = (isFolder ? kept + [""] : kept).joined(separator: "/")
+    guard !mayLeadAbove(path) else { throw leadsAboveBase }
+    return path
+  }
+
+  private static var leadsAboveBase: HTTPError {
+    .refused(reason: "the path leads above the client's base URL; use a client with a shorter base URL")
+  }
+
+  /// Returns whether a server may read a path as one that leads above its start.
+  ///
+  /// Servers decode a path before they resolve it, some of them more than once. There are those that take a backslash for
+  /// a slash, several slashes for one, and that drop what follows a semicolon.
+  private static func mayLeadAbove(_ path: String) -> Bool {
+    var decoded: [UInt8] = []
+    for byte in path.utf8 {
+      decoded.append(byte)
+      // Again, as what it stands for may end another code.
+      while decoded.count > 2, decoded[decoded.count - 3] == UInt8(ascii: "%"),
+        let code = UInt8(String(decoding: decoded.suffix(2), as: UTF8.self), radix: 16)
+      {
+        decoded.replaceSubrange((decoded.count - 3)..., with: [code])
+      }
+    }
+    var depth = 0
+    for segment in decoded.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }) {
+      switch String(decoding: segment.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self) {
+      case ".": continue
+      case "..": depth -= 1
+      default: depth += 1
+      }
+      if depth < 0 { return true }
+    }
+    return false
   }
 
   /// Encodes what is not encoded yet; a percent sign that encodes nothing represents itself.
