@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+// For RTLD_DEEPBIND and RTLD_DEFAULT.
+#define _GNU_SOURCE
+
 #include "CurlShim.h"
 
 #if defined(__linux__)
@@ -19,12 +22,21 @@ struct message {
   } data;
 };
 
+/// The beginning of `curl_version_info_data`.
+struct version {
+  int age;
+  const char *text;
+  unsigned number;
+};
+
 // The functions that Swift does not call by their own names.
 #define OTHER_FUNCTIONS(X) \
   X(int, global_init, (long flags), ) \
   X(int, easy_setopt, (void *easy, int option, ...), ) \
   X(int, easy_getinfo, (void *easy, int info, ...), ) \
   X(int, multi_setopt, (void *multi, int option, ...), ) \
+  X(int, share_setopt, (void *share, int option, ...), ) \
+  X(struct version *, version_info, (int age), ) \
   X(int, multi_socket_action, (void *multi, int descriptor, int events, int *running), ) \
   X(struct message *, multi_info_read, (void *multi, int *left), )
 #define MEMBER(type, name, parameters, arguments) type(*name) parameters;
@@ -42,9 +54,27 @@ STEPWISE_CURL_FUNCTIONS(FUNCTION)
 /// OpenSSL's function, where libcurl depends on that.
 static int (*ssl_pending)(const void *) = 0;
 
+#if !defined(__has_feature)
+#define __has_feature(feature) 0
+#endif
+
+void *stepwise_open_library(const char *name) {
+  int mode = RTLD_NOW | RTLD_LOCAL;
+#if defined(RTLD_DEEPBIND) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+  // Its calls of its own functions reach itself, not those of another version that the process has loaded. Sanitizers end
+  // the process where a library is opened in this way.
+  mode |= RTLD_DEEPBIND;
+#endif
+  return dlopen(name, mode);
+}
+
 const char *stepwise_curl_load(const char *name) {
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void *library = stepwise_open_library(name);
   if (!library) return "it cannot be loaded";
+#if !defined(RTLD_DEEPBIND) || __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  void *loaded = dlsym(RTLD_DEFAULT, "curl_easy_init");
+  if (loaded && loaded != dlsym(library, "curl_easy_init")) return "the process has loaded another libcurl";
+#endif
   const struct {
     const char *name;
     void *entry;
@@ -57,6 +87,15 @@ const char *stepwise_curl_load(const char *name) {
   *(void **)&ssl_pending = dlsym(library, "SSL_pending");
   const long everything = 3;
   return curl.global_init(everything) == 0 ? 0 : "it cannot be initialized";
+}
+
+unsigned stepwise_curl_version(void) { return curl.version_info(0)->number; }
+
+void *stepwise_curl_share_sessions(void) {
+  const int share = 1, sessions = 4;
+  void *shared = stepwise_curl_share_init();
+  if (shared) curl.share_setopt(shared, share, sessions);
+  return shared;
 }
 
 int stepwise_curl_easy_set_number(void *easy, enum stepwise_curl_option option, int64_t value) {

@@ -15,6 +15,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+/// Loads a library whose functions only ``dlsym`` finds; NULL when it cannot be loaded.
+void *_Nullable stepwise_open_library(const char *_Nonnull name);
+
 /// Loads libcurl, once; returns NULL, or why that is impossible.
 const char *_Nullable stepwise_curl_load(const char *_Nonnull name);
 
@@ -30,16 +33,24 @@ const char *_Nullable stepwise_curl_load(const char *_Nonnull name);
   X(int, multi_cleanup, (void *_Nonnull multi), (multi)) \
   X(int, multi_timeout, (void *_Nonnull multi, long *_Nonnull milliseconds), (multi, milliseconds)) \
   X(int, multi_add_handle, (void *_Nonnull multi, void *_Nonnull easy), (multi, easy)) \
-  X(int, multi_remove_handle, (void *_Nonnull multi, void *_Nonnull easy), (multi, easy))
+  X(int, multi_remove_handle, (void *_Nonnull multi, void *_Nonnull easy), (multi, easy)) \
+  X(void *_Nullable, share_init, (void), ()) \
+  X(int, share_cleanup, (void *_Nonnull share), (share))
 #define STEPWISE_CURL_DECLARATION(type, name, parameters, arguments) type stepwise_curl_##name parameters;
 STEPWISE_CURL_FUNCTIONS(STEPWISE_CURL_DECLARATION)
+
+/// The version of libcurl, with a byte for each number: 0x075801 is 7.88.1.
+unsigned stepwise_curl_version(void);
+
+/// An object for the handles that share sessions of TLS; NULL when there is no memory.
+void *_Nullable stepwise_curl_share_sessions(void);
 
 /// Options of libcurl; their numbers never change.
 enum stepwise_curl_option {
   curlopt_writeData = 10001, curlopt_url = 10002, curlopt_proxy = 10004, curlopt_readData = 10009,
   curlopt_errorBuffer = 10010, curlopt_userAgent = 10018, curlopt_httpHeader = 10023,
   curlopt_clientCertificate = 10025, curlopt_keyPassword = 10026, curlopt_headerData = 10029,
-  curlopt_customRequest = 10036, curlopt_caFile = 10065, curlopt_clientCertificateType = 10086,
+  curlopt_customRequest = 10036, curlopt_caFile = 10065, curlopt_share = 10100, curlopt_clientCertificateType = 10086,
   curlopt_caFolder = 10097, curlopt_privateData = 10103, curlopt_openData = 10164, curlopt_seekData = 10168,
   curlopt_noProxy = 10177, curlopt_closeData = 10209,
   curlopt_pinnedPublicKey = 10230, curlopt_useData = 10313, curlopt_protocols = 10318, curlopt_writeFunction = 20011,

@@ -80,7 +80,10 @@
   /// The inside of a transport's thread, which is the only user of its libcurl handles.
   final class CurlEngine {
     /// The number of handles that are reused for later transfers.
-    private static let spareHandles = 32
+    ///
+    /// From 7.83 to 8.0, libcurl reads a first header line that begins with a space as the continuation of the last line
+    /// on the same handle, and frees the memory of that line twice (curl #11101).
+    private static let spareHandles = (0x07_53_00..<0x08_01_00).contains(stepwise_curl_version()) ? 0 : 32
     private static let lookUpLimit = 64
 
     /// The transfers to a host.
@@ -95,6 +98,8 @@
     let loop: CurlLoop
     let sockets: CurlSockets
     private let multi: UnsafeMutableRawPointer
+    /// What the handles share: the sessions of TLS.
+    let share: UnsafeMutableRawPointer?
     private(set) var jobs: [ObjectIdentifier: CurlJob] = [:]
     private var hosts: [String: Host] = [:]
     private let connectionsPerHost: Int
@@ -112,6 +117,7 @@
       self.loop = loop
       self.sockets = sockets
       self.multi = multi
+      share = stepwise_curl_share_sessions()
       connectionsPerHost = min(max(1, loop.settings.connectionsPerHost), 65_536)
       // The engine has the same limit, by the host in the URL; libcurl's is by the connection, also to a proxy.
       stepwise_curl_multi_set_number(multi, curlopt_multiMaxHostConnections, connectionsPerHost)
@@ -131,6 +137,7 @@
       for job in jobs.values { remove(job) }
       spares = []
       _ = stepwise_curl_multi_cleanup(multi)
+      if let share { _ = stepwise_curl_share_cleanup(share) }
     }
 
     private var isWorking: Bool { !isEnding || jobs.count > lookUps || hosts.values.contains { !$0.waiting.isEmpty } }
@@ -251,8 +258,9 @@
       job.close()
       handle.job = nil
       // A handle gives up after it has sent five requests again, over all its transfers.
-      let isUsable = !job.mayBeRepeated || (try? handle.reset(self)) != nil
-      if isUsable, spares.count < Self.spareHandles { spares.append(handle) }
+      if spares.count < Self.spareHandles, !job.mayBeRepeated || (try? handle.reset(self)) != nil {
+        spares.append(handle)
+      }
       hosts[job.transfer.host]?.running -= 1
       if job.isCancelled { lookUps -= 1 }
       // Where there were too many look-ups, transfers to any host wait.

@@ -32,13 +32,14 @@
       try reset(engine)
     }
 
-    /// Makes it as good as new, with the options that all transfers of an engine share; sessions of TLS remain.
+    /// Makes it as good as new, with the options that all transfers of an engine share.
     ///
     /// After an error the handle cannot be used.
     func reset(_ engine: CurlEngine) throws {
       stepwise_curl_easy_reset(easy)
       (numbers, customMethod, headers) = ([:], nil, nil)
       try setCallbacks(engine)
+      if let share = engine.share { try set(curlopt_share, share) }
       try set(curlopt_noSignal, 1)
       // Where the names and IP addresses of a URL lead is decided above.
       try set(curlopt_pathAsIs, 1)

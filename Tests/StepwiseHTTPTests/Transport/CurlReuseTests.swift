@@ -45,6 +45,27 @@
       }
     }
 
+    /// libcurl 7.88 reads it as the continuation of a line of the last response on that handle, which is free.
+    @Test(arguments: [" ", "\t"])
+    func `A first header line that begins with a space does not end the process`(space: String) async {
+      await #expect(processExitsWith: .success) { [space = space as String] in
+        let many = (0..<20).map { "X-\($0): \(String(repeating: "v", count: 10 + $0 * 7))\r\n" }.joined()
+        let server = try RawServer { head in
+          let fields = head.hasPrefix("GET /bad") ? "\(space)X-A: b\r\n" : many
+          return RawServer.Answer("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 2\r\n\r\nok", end: .hold)
+        }
+        let client = HTTPClient(baseURL: try server.url(), session: HTTPSession())
+        for _ in 0..<50 {
+          #expect(try await client.get("good").text == "ok")
+          do {
+            #expect(try await client.get("bad").text == "ok")
+          } catch {
+            #expect(error as? HTTPError == .protocolError(reason: ""))
+          }
+        }
+      }
+    }
+
     @Test(arguments: ["GET", "DELETE", "HEAD"])
     func `A handle outlives any number of requests that are sent again on an open connection`(
       method: String
