@@ -103,7 +103,7 @@ extension HTTPBody.Content {
   fileprivate func collected() async throws -> Data {
     switch self {
     case .bytes(let data): return data
-    case .file(let file): return try Data(contentsOf: file)
+    case .file(let file): return try UploadFile.content(of: file)
     case .chunks(let length, let open):
       let source = try open()
       var body = Data()

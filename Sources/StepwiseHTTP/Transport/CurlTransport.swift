@@ -164,11 +164,15 @@
 
     /// Returns the number of bytes that it has copied, 0 at the end; nil when none are available yet.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
+      // The server would take what exceeds the announced length for the next request on the connection.
+      let room = length.map { min(buffer.count, Int(clamping: $0 - sent)) } ?? buffer.count
+      guard room > 0 else { return 0 }
       let count: Int?
       switch content {
-      case .bytes(let data): count = data.dropFirst(Int(sent)).prefix(buffer.count).copyBytes(to: buffer)
-      case .file: count = pread(file?.descriptor ?? -1, buffer.baseAddress, buffer.count, off_t(sent))
-      case .chunks(_, let open): count = try readPiece(open, into: buffer)
+      case .bytes(let data): count = data.dropFirst(Int(sent)).prefix(room).copyBytes(to: buffer)
+      case .file: count = pread(file?.descriptor ?? -1, buffer.baseAddress, room, off_t(sent))
+      case .chunks(_, let open):
+        count = try readPiece(open, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]))
       }
       guard let count else { return nil }
       guard count >= 0 else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
@@ -197,8 +201,7 @@
         return nil
       }
       guard let data = try piece.get() else { return 0 }
-      let room = min(buffer.count, length.map { Int(clamping: $0 - sent) } ?? .max)
-      let count = data.prefix(room).copyBytes(to: buffer)
+      let count = data.prefix(buffer.count).copyBytes(to: buffer)
       self.piece = count < data.count ? .success(data.dropFirst(count)) : nil
       // The next piece is requested while this one is sent.
       if self.piece == nil { try pullNext(open) }
@@ -351,7 +354,8 @@
       case 5: return .proxy(reason: "its host is not known")
       case 6: return isOnline ? .hostNotFound : .offline
       case 7: return isProxy(words) ? .proxy(reason: connecting.description) : connecting
-      case 8: return .protocolError(reason: "its head is malformed")
+      // 43 for a first line that continues none.
+      case 8, 43: return .protocolError(reason: "its head is malformed")
       case 27, 100: return .headersTooLarge(limit: lineLimit)
       case 16, 92, 95:
         return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server cancelled the request")
@@ -443,7 +447,7 @@
   /// Returns a function of one of the system's libraries, which is loaded at run time; nil where there is none.
   func systemFunction<Function>(_ name: String, in libraries: String...) -> Function? {
     for library in libraries {
-      guard let library = dlopen(library, RTLD_NOW | RTLD_LOCAL), let function = dlsym(library, name) else { continue }
+      guard let library = stepwise_open_library(library), let function = dlsym(library, name) else { continue }
       // Safety: a function of C is a pointer, and the caller names its type as the library documents it.
       return unsafeBitCast(function, to: Function.self)
     }

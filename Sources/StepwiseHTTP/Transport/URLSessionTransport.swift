@@ -22,6 +22,8 @@ import StepwiseFiles
 /// On Linux, where it is used for a configuration with protocol classes or proxies, also:
 /// - There are no trust settings and no client certificate.
 /// - A 401 that requests Basic authentication waits until a deadline passes.
+/// - A file is copied to a temporary file before it is sent: URLSession would send more than the announced length of one
+///   that grows.
 /// - A path with `..` is resolved before it is sent, and IPv6 literals cannot be reached.
 /// - A redirect without a location has no body. Header lines that end without a carriage return, and values in Latin-1,
 ///   are errors.
@@ -92,11 +94,10 @@ public final class URLSessionTransport: HTTPTransport {
     let task: URLSessionTask
     switch request.body?.content {
     case .none, .bytes: task = session.dataTask(with: URLRequest(request))
-    case .file(let file):
-      // URLSession on Linux does not end when it is a directory.
+    case .file(let file) where transfer.spooled == nil:
       _ = try UploadFile.open(file)
       task = session.uploadTask(with: URLRequest(request), fromFile: file)
-    case .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: transfer.spool)
+    case .file, .chunks: task = session.uploadTask(with: URLRequest(request), fromFile: transfer.spool)
     }
     delegate[task] = transfer
     return task
@@ -240,11 +241,27 @@ private final class URLSessionTransfer: HTTPTransfer {
     self.transport = transport
   }
 
-  deinit { if case .chunks = request.body?.content { try? FileManager.default.removeItem(at: spool) } }
+  deinit { if spooled != nil { try? FileManager.default.removeItem(at: spool) } }
+
+  /// The body that is written to the temporary file before it is sent; nil for any other.
+  var spooled: (length: Int64?, open: @Sendable () throws -> HTTPBody.Source)? {
+    switch request.body?.content {
+    case .chunks(let length, let open): return (length, open)
+    #if canImport(FoundationNetworking)
+      case .file(let file):
+        let open: @Sendable () -> HTTPBody.Source = {
+          let source = MultipartSource([.file(file, length: nil)])
+          return { try await source.next() }
+        }
+        return (nil, open)
+    #endif
+    default: return nil
+    }
+  }
 
   func head() async throws -> HTTPResponseHead {
     if !inbox.isEnded {
-      if case .chunks(let length, let open) = request.body?.content {
+      if let (length, open) = spooled {
         do { try await write(open, length: length) } catch { fail(error) }
       }
       URLSessionTransport.later { self.begin() }

@@ -157,22 +157,39 @@ actor SequenceSource<Base: AsyncSequence & Sendable> where Base.Element == Data 
 }
 
 /// A file that is sent as a body.
-enum UploadFile {
+package enum UploadFile {
   /// Nil when it cannot be read.
   static func length(of file: URL) -> Int64? { (try? open(file))?.length }
 
   /// Opens a file; returns it and the number of its bytes.
   ///
-  /// - Throws: ``HTTPError/request(underlyingError:)`` with the system's error, also for a directory.
+  /// - Throws: ``HTTPError/request(underlyingError:)`` with the system's error, also for a directory;
+  ///   ``HTTPError/refused(reason:)`` for a pipe, a socket or a device, which has no length.
   static func open(_ file: URL) throws(HTTPError) -> (file: OpenFile, length: Int64) {
     do {
       let open = try FileLocation(file.path).open(O_RDONLY, followsLinks: true)
       let status = try open.status()
       guard status.st_mode & S_IFMT != S_IFDIR else { throw FileFailure("open", file.path, EISDIR) }
+      guard status.st_mode & S_IFMT == S_IFREG else {
+        throw HTTPError.refused(
+          reason: "a file of its body is a pipe, a socket or a device; send a sequence of its bytes"
+        )
+      }
       return (open, Int64(status.st_size))
     } catch {
       throw HTTPError(error)
     }
+  }
+
+  /// Reads the next bytes, fewer only at the end of the file.
+  static func read(_ count: Int, from file: OpenFile) throws(HTTPError) -> Data {
+    do { return Data(try file.read(count)) } catch { throw HTTPError(error) }
+  }
+
+  /// Reads a whole file.
+  package static func content(of url: URL) throws(HTTPError) -> Data {
+    let (file, length) = try open(url)
+    return try read(Int(length), from: file)
   }
 }
 
@@ -306,7 +323,7 @@ public struct HTTPMultipart: Sendable, HTTPConcealed {
 actor MultipartSource {
   enum Piece: Sendable {
     case bytes(Data)
-    /// A file, with its length when the form was created; nil when it could not be read.
+    /// A file, with its length when the form was created; nil when it could not be read then.
     case file(URL, length: Int64?)
   }
 
@@ -314,26 +331,28 @@ actor MultipartSource {
   private static let pieceSize: Int64 = 1024 * 1024
 
   private var pieces: ArraySlice<Piece>
-  private var current: (file: FileHandle, left: Int64)?
+  private var current: (file: OpenFile, left: Int64)?
 
   init(_ pieces: [Piece]) { self.pieces = pieces[...] }
 
   func next() throws -> Data? {
     while true {
       if let (file, left) = current {
-        if left > 0, let data = try file.read(upToCount: Int(min(left, Self.pieceSize))), !data.isEmpty {
+        let data = try UploadFile.read(Int(min(left, Self.pieceSize)), from: file)
+        if !data.isEmpty {
           current = (file, left - Int64(data.count))
           return data
         }
         current = nil
-        try file.close()
         // Otherwise the server would read the rest of the form as part of the file.
         guard left == 0 else { throw HTTPError.refused(reason: "a file of the form became shorter while it was sent") }
       }
       switch pieces.popFirst() {
       case nil: return nil
       case .bytes(let data): if !data.isEmpty { return data }
-      case .file(let url, let length): current = (try FileHandle(forReadingFrom: url), length ?? 0)
+      case .file(let url, let length):
+        let (file, currentLength) = try UploadFile.open(url)
+        current = (file, length ?? currentLength)
       }
     }
   }

@@ -4,6 +4,7 @@
 import Foundation
 import Loopback
 import Stepwise
+import StepwiseHTTPTesting
 import StepwiseTesting
 import Testing
 
@@ -40,6 +41,106 @@ import Testing
     }
     #expect(server.uploads == [.init(type: "text/plain", length: 11, isChunked: false, text: "from a file")])
   }
+
+  /// The server would take the rest for the next request on the connection.
+  @Test(arguments: TransportKind.available)
+  func `A file that grows while it is sent has the length of its start`(kind: TransportKind) async throws {
+    let (port, grown, length) = (try DeadPort(), DispatchSemaphore(value: 0), 1 << 20)
+    let client = try kind.client(port.url)
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("a")
+      try Data(repeating: 65, count: length).write(to: file)
+      let isFirst = Lock(true)
+      // Nothing is read before the file has grown.
+      async let response = client.put("x", body: .file(file)) { _ in
+        guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
+        if let handle = try? FileHandle(forWritingTo: file), (try? handle.seekToEnd()) != nil {
+          try? handle.write(contentsOf: Data("GET /smuggled HTTP/1.1\r\n\r\n".utf8))
+        }
+        grown.signal()
+      }
+      let received = await onThread { () -> [UInt8] in
+        grown.wait()
+        guard let connection = port.waitForConnection() else { return [] }
+        defer { connection.close() }
+        var received: [UInt8] = []
+        while received.count < length, let bytes = connection.receive() { received += bytes }
+        let head = received.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? 0
+        while received.count < head + length, let bytes = connection.receive() { received += bytes }
+        let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+        guard connection.send(Array(answer.utf8)[...]) else { return [] }
+        connection.finishSending()
+        while let bytes = connection.receive() { received += bytes }
+        return Array(received[head...])
+      }
+      #expect(try await response.text == "ok")
+      #expect(received.count == length && received.allSatisfy { $0 == 65 })
+    }
+  }
+
+  /// Its length is 0, and what is written to it meanwhile is not its content.
+  @Test(arguments: TransportKind.available)
+  func `A body that is no regular file is refused`(kind: TransportKind) async throws {
+    let server = try UploadServer()
+    let (client, stub) = (try kind.client(server.url()), HTTPStub())
+    stub.on("PUT", "/x") { _ in .text("ok") }
+    try await inFolder { folder in
+      let pipe = folder.appendingPathComponent("pipe")
+      #expect(mkfifo(pipe.path, 0o600) == 0)
+      for file in [pipe, URL(filePath: "/dev/null")] {
+        var form = HTTPMultipart()
+        form.add("a", file: file)
+        for body in [HTTPBody.file(file), .multipart(form)] {
+          await #expect(throws: HTTPError.refused(reason: "")) { try await client.put("x", body: body) }
+          let stubbed = HTTPClient(baseURL: try server.url(), session: stub.session)
+          await #expect(throws: HTTPError.refused(reason: "")) { try await stubbed.put("x", body: body) }
+        }
+      }
+    }
+    #expect(server.uploads.isEmpty)
+  }
+
+  @Test func `A file of a form that appears after it was added is sent whole`() async throws {
+    let server = try UploadServer()
+    try await inFolder { folder in
+      let file = folder.appendingPathComponent("late")
+      var form = HTTPMultipart()
+      form.add("a", file: file)
+      try Data("it is here".utf8).write(to: file)
+      #expect(try await HTTP.post(server.url(), body: .multipart(form)).status == 200)
+    }
+    #expect(server.uploads.first?.text.contains("it is here") == true)
+  }
+
+  #if os(Linux)
+    @Test(arguments: ["bytes", "file", "sequence"])
+    func `No kind of body has more bytes than its length`(kind: String) async throws {
+      try await inFolder { folder in
+        let (file, pieces) = (folder.appendingPathComponent("a"), Recorder<Result<Data?, any Error>>())
+        try Data("0123456789".utf8).write(to: file)
+        let content: HTTPBody.Content =
+          switch kind {
+          case "bytes": .bytes(Data("0123456789".utf8))
+          case "file": .file(file)
+          default: .chunks(length: 10) { { Data("0123456789 and more".utf8) } }
+          }
+        let upload = try CurlUpload(content) { pieces.record($0) }
+        defer { upload.close() }
+        try Data("0123456789 and more".utf8).write(to: file)
+        var (read, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 7))
+        while let count = try buffer.withUnsafeMutableBytes({ try upload.read(into: $0) }), count != 0 || read.isEmpty {
+          read += buffer.prefix(count)
+        }
+        if kind == "sequence" {
+          upload.receive(await pieces.elements(atLeast: 1)[0])
+          while let count = try buffer.withUnsafeMutableBytes({ try upload.read(into: $0) }), count > 0 {
+            read += buffer.prefix(count)
+          }
+        }
+        #expect(String(decoding: read, as: UTF8.self) == "0123456789")
+      }
+    }
+  #endif
 
   @Test(arguments: TransportKind.available, [5, nil] as [Int64?])
   func `A sequence is sent with and without a length`(kind: TransportKind, length: Int64?) async throws {
