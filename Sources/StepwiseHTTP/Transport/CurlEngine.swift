@@ -227,7 +227,7 @@
       while let easy = stepwise_curl_multi_completed(multi, &result) {
         isAny = true
         let context = stepwise_curl_easy_get_pointer(easy, curlinfo_privateData)
-        guard let job = CurlHandle.job(context), !restart(job) else { continue }
+        guard let job = CurlHandle.job(context), !restart(job, after: result) else { continue }
         job.complete(result)
         remove(job)
       }
@@ -243,12 +243,18 @@
       }
     }
 
-    /// Starts a job again on a new connection, if it has refused its connection before it sent anything.
-    private func restart(_ job: CurlJob) -> Bool {
-      guard exchange(&job.hasRefusedConnection, with: false) else { return false }
+    /// Starts a job again on a new connection, if it may.
+    private func restart(_ job: CurlJob, after result: Int32) -> Bool {
+      guard job.mayRestart(after: result) else { return false }
       _ = stepwise_curl_multi_remove_handle(multi, job.handle.easy)
-      try? job.handle.set(curlopt_freshConnect, 1)
-      return stepwise_curl_multi_add_handle(multi, job.handle.easy) == 0
+      // A new one: the old one may believe that the body was sent, and counts how often it has sent a request again.
+      guard let handle = try? CurlHandle(self), (try? handle.prepare(job)) != nil,
+        (try? handle.set(curlopt_freshConnect, 1)) != nil, stepwise_curl_multi_add_handle(multi, handle.easy) == 0
+      else { return false }
+      job.handle.job = nil
+      job.handle = handle
+      handle.job = job
+      return true
     }
 
     private func remove(_ job: CurlJob) {

@@ -226,7 +226,8 @@
   /// One transfer on the thread of its transport.
   final class CurlJob {
     let transfer: CurlTransfer
-    let handle: CurlHandle
+    /// Another one when it starts again.
+    var handle: CurlHandle
     unowned let engine: CurlEngine
     let upload: CurlUpload?
     var isTouched = false
@@ -239,8 +240,10 @@
     private var openError: Int32 = 0
     /// The hash of the two ends of its connection.
     private var ends: Int?
-    /// Whether it has refused a connection on which something had arrived before its request.
-    var hasRefusedConnection = false
+    /// Whether it has refused its connection and starts again, as something had arrived on that before its request.
+    private var hasRefusedConnection = false
+    /// How often it has started again because the server did not process it.
+    private var restarts = 0
     private var parser: HTTPHeadParser
     /// Whether the body has a content encoding that was not offered.
     private var refusesBody = false
@@ -303,9 +306,45 @@
     func allows(_ ends: Int) -> Bool {
       self.ends = ends
       choices += 1
+      // libcurl sends a request again whose connection has ended. Over HTTP/2, libcurl 7.88 then waits for ever if it had sent
+      // the body before, so the job starts again with another handle.
+      if let upload, upload.sent > 0 {
+        hasRefusedConnection = transfer.request.isIdempotent && upload.seek(to: 0)
+        if !hasRefusedConnection {
+          failure = HTTPError.connectionLost(reason: "the server closed it, and the request cannot be sent again")
+        }
+        return false
+      }
       let reused = engine.sockets.reused(ends, by: ObjectIdentifier(self), opened: opened)
       hasRefusedConnection = reused.map { stepwise_curl_has_input(handle.easy, $0) != 0 } ?? false
       return !hasRefusedConnection
+    }
+
+    /// Returns whether the job may start again on a new connection after an error.
+    ///
+    /// A server ends a connection of HTTP/2 with GOAWAY, which names the last request that it processes (RFC 9113, sections
+    /// 6.8 and 8.7). libcurl reports this like the loss of the connection, so a request that is not idempotent does not
+    /// start again.
+    func mayRestart(after code: Int32) -> Bool {
+      if exchange(&hasRefusedConnection, with: false) { return true }
+      // As often as libcurl sends a request again.
+      guard restarts < 5, parser.isEmpty, failure == nil, transfer.request.isIdempotent, isUnprocessed(code),
+        upload?.seek(to: 0) ?? true
+      else { return false }
+      restarts += 1
+      pauses = 0
+      return true
+    }
+
+    private func isUnprocessed(_ code: Int32) -> Bool {
+      let words = String(cString: handle.errorText)
+      switch code {
+      // Without words, libcurl has nothing to object to in the frames.
+      case 16: return opened.isEmpty || words.isEmpty
+      case 52, 55, 56: return opened.isEmpty
+      case 92: return words.contains("REFUSED_STREAM")
+      default: return false
+      }
     }
 
     private func receive(_ head: HTTPResponseHead) {
@@ -406,6 +445,9 @@
       }
       return nil
     }
+
+    /// Whether nothing of a response has arrived.
+    var isEmpty: Bool { size == 0 }
 
     /// Whether the head has begun and is not complete.
     var isCut: Bool { size > 0 && !isComplete }

@@ -357,6 +357,7 @@
       // 43 for a first line that continues none.
       case 8, 43: return .protocolError(reason: "its head is malformed")
       case 27, 100: return .headersTooLarge(limit: lineLimit)
+      case 16 where words.isEmpty: return .connectionLost(reason: "the server takes no further request on it")
       case 16, 92, 95:
         return .protocolError(reason: "the frames of HTTP/2 are malformed, or the server cancelled the request")
       case 18: return HTTPError.tooShort
