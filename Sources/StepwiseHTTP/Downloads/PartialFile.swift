@@ -63,7 +63,7 @@ struct ContentRange: Equatable {
 
   init?(_ text: String?) {
     guard let parts = text?.wholeMatch(of: /bytes ([0-9]+)-([0-9]+)\/([0-9]+|\*)/.ignoresCase()),
-      let start = Int64(parts.1), let end = Int64(parts.2), start <= end
+      let start = Int64(parts.1), let end = Int64(parts.2), start <= end, end < .max
     else { return nil }
     (self.start, self.end, total) = (start, end, Int64(parts.3))
     guard parts.3 == "*" || (total ?? 0) > end else { return nil }
