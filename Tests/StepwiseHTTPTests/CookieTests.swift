@@ -3,6 +3,7 @@
 
 import Foundation
 import Loopback
+import Stepwise
 import Testing
 
 @testable import StepwiseHTTP
@@ -99,12 +100,57 @@ import Testing
     let (url, now) = (
       try #require(URL(string: "http://h/")), try #require(HTTPDate.parse("Wed, 09 Jun 2027 10:18:13 GMT"))
     )
-    let cookie = try #require(HTTPCookie.received("a=1; \(attributes)", from: url, at: now).first)
+    let cookie = try #require(HTTPCookie.received("a=1; \(attributes)", from: url, at: now))
     switch lifetime {
     case nil: #expect(cookie.expiresDate == nil)
     case 0?: #expect(try #require(cookie.expiresDate) < now)
     case let seconds?: #expect(cookie.expiresDate == now.addingTimeInterval(seconds))
     }
+  }
+
+  @Test(arguments: ["user=ann, admin=1; Path=/", "session=abc=,def=; Path=/", "prefs=\"a, b=c\"; Path=/"])
+  func `A line is one cookie, whatever commas it has`(line: String) async throws {
+    let sent = Lock<String?>(nil)
+    let transport = ScriptedTransport { request in
+      sent.withLock { $0 = request.headers["Cookie"] }
+      return HTTPResponseHead(status: 200, headers: ["Set-Cookie": line])
+    }
+    let jar = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
+    let url = try #require(URL(string: "http://a.example/"))
+    let client = HTTPClient(baseURL: url, session: HTTPSession(transport: transport, cookies: jar))
+    _ = try await client.get("a")
+    _ = try await client.get("b")
+    #expect(sent.withLock { $0 } == line.components(separatedBy: ";").first)
+  }
+
+  @Test func `A response sets fifty cookies, and none once its request has ended`() throws {
+    let url = try #require(URL(string: "http://a.example/"))
+    var headers = HTTPHeaders()
+    for index in 0..<2_500 { headers.add("Set-Cookie", "a\(index)=b; Expires=\(String(repeating: "x", count: 60))") }
+    let head = HTTPResponseHead(status: 200, headers: headers)
+    let jar = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
+    jar.keepCookies(of: head, from: url) { true }
+    #expect(jar.cookies?.count == 0)
+    jar.keepCookies(of: head, from: url)
+    #expect(jar.cookies?.count == 50)
+  }
+
+  @Test(arguments: ["a=b\u{7}", "a=b\rX: y", "a=" + String(repeating: "b", count: 4_096)])
+  func `A cookie that could not be sent back is not stored`(line: String) throws {
+    #expect(HTTPCookie.received(line, from: try #require(URL(string: "http://h/")), at: .now) == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("Wed, 09-Jun-27 10:18:14 GMT", 1_812_536_294), ("Wednesday, 09-Jun-27 10:18:14 GMT", 1_812_536_294),
+      ("Wed, 09 Jun 2027 10:18:14 GMT", 1_812_536_294), ("Wed Jun  9 10:18:14 2027", 1_812_536_294),
+      ("Sun, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Thu, 29 Feb 2024 00:00:00 GMT", 1_709_164_800),
+      ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sat, 01 Mar 1969 00:00:00 GMT", -26_438_400),
+      ("Wed, 29 Feb 2023 00:00:00 GMT", nil), ("Wed, 09 Jun 2027 24:00:00 GMT", nil), ("09 Jun 2027", nil),
+      ("soon", nil), ("", nil),
+    ] as [(String, TimeInterval?)]
+  ) func `Dates are read in each format`(text: String, seconds: TimeInterval?) {
+    #expect(HTTPDate.parse(text)?.timeIntervalSince1970 == seconds)
   }
 
   /// URLSession joins the lines of a field.
@@ -115,7 +161,8 @@ import Testing
   ])
   func `Joined cookies are separated`(field: String, cookies: [String]) throws {
     let url = try #require(URL(string: "http://h/"))
-    #expect(HTTPCookie.received(field, from: url, at: .now).map { "\($0.name)=\($0.value)" } == cookies)
+    let found = HTTPCookie.separated(field).compactMap { HTTPCookie.received($0, from: url, at: .now) }
+    #expect(found.map { "\($0.name)=\($0.value)" } == cookies)
   }
 
   /// A pattern that tries every division of the spaces took half a minute, and no deadline ended that.
@@ -123,7 +170,7 @@ import Testing
     let (url, start) = (try #require(URL(string: "http://h/")), ContinuousClock.now)
     for run in [" ", "\t ", ",", ", ", "=", "a"] {
       let field = "a=1," + String(repeating: run, count: 20_000) + "x"
-      #expect(HTTPCookie.received(field, from: url, at: .now).count <= 20_000)
+      #expect(HTTPCookie.separated(field).compactMap { HTTPCookie.received($0, from: url, at: .now) }.count <= 20_000)
     }
     #expect(ContinuousClock.now - start < .seconds(10))
   }

@@ -262,11 +262,13 @@ extension HTTPClient {
   /// `change` returns the request of the next attempt. Errors of `receive` count as those of the attempt.
   func perform<Value>(
     _ request: HTTPRequest,
+    using use: HTTPSessionUse? = nil,
     change: (HTTPRequest) -> HTTPRequest = { $0 },
     _ receive: (HTTPResponseStream) async throws -> Value
   ) async throws -> Value {
     defer { request.upload?.close() }
-    guard let retry else { return try await receive(open(change(request), interceptors[...])) }
+    let use = try use ?? session.use()
+    guard let retry else { return try await receive(open(change(request), interceptors[...], use)) }
     var request = request
     if retry.addsIdempotencyKey, !request.isIdempotent { request.headers["Idempotency-Key"] = UUID().uuidString }
     let repeats = { (error: any Error) in retry.repeats(request, after: error) }
@@ -276,7 +278,7 @@ extension HTTPClient {
     var attempts = Attempts(policy, clock: request.deadlines?.clock ?? ContinuousClock())
     repeat {
       do {
-        let response = try await open(change(request), interceptors[...])
+        let response = try await open(change(request), interceptors[...], use)
         let failure = HTTPStatusError(response: response.response())
         guard retry.statuses.contains(response.status), await attempts.allowAnother(after: failure, if: repeats)
         else { return try await receive(response) }
@@ -292,15 +294,16 @@ extension HTTPClient {
   /// Sends a request through the interceptors, the first one outermost, and waits for the head of the response.
   private func open(
     _ request: HTTPRequest,
-    _ interceptors: ArraySlice<HTTPInterceptor>
+    _ interceptors: ArraySlice<HTTPInterceptor>,
+    _ use: HTTPSessionUse
   ) async throws -> HTTPResponseStream {
     var response: HTTPResponseStream
     if let first = interceptors.first {
       response = try await first(request) { [self] changed in
-        try await open(changed.completed(by: request), interceptors.dropFirst())
+        try await open(changed.completed(by: request), interceptors.dropFirst(), use)
       }
     } else {
-      response = try await session.open(self.interceptors.isEmpty ? request : request.checked())
+      response = try await session.open(self.interceptors.isEmpty ? request : request.checked(), use)
     }
     response.decoder = ownDecoder
     return response

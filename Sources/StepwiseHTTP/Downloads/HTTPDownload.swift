@@ -87,8 +87,9 @@ public struct HTTPDownloading: Sendable {
     if request.headers["Accept-Encoding"] == nil { request.headers["Accept-Encoding"] = "identity" }
     request.onFailure = { error in target.interrupt(error) }
     let limit = request.bodyLimit ?? client.session.bodyLimit
+    let use = try client.session.use()
     while true {
-      let response = try await client.perform(request, change: target.request) { response in
+      let response = try await client.perform(request, using: use, change: target.request) { response in
         try await target.receive(response, upTo: limit)
       }
       // This terminates: every response to a request for the whole file is a result.

@@ -17,9 +17,15 @@ extension HTTPCookieStorage {
   }
 
   /// Stores the cookies of a response, and removes those that it ends.
-  func keepCookies(of head: HTTPResponseHead, from url: URL) {
+  ///
+  /// It takes at most 50 of a response, like curl, and none once `isEnded` returns true.
+  func keepCookies(of head: HTTPResponseHead, from url: URL, unless isEnded: () -> Bool = { false }) {
     let now = Date()
-    for cookie in head.headers.values("Set-Cookie").flatMap({ HTTPCookie.received($0, from: url, at: now) }) {
+    var count = 0
+    for line in head.headers.values("Set-Cookie") {
+      guard count < 50, !isEnded() else { return }
+      guard let cookie = HTTPCookie.received(line, from: url, at: now) else { continue }
+      count += 1
       if let end = cookie.expiresDate, end <= now {
         for old in cookies ?? [] where (old.name, old.domain, old.path) == (cookie.name, cookie.domain, cookie.path) {
           deleteCookie(old)
@@ -42,21 +48,24 @@ extension HTTPCookie {
     return target == path || target.hasPrefix(path.hasSuffix("/") ? path : path + "/")
   }
 
-  /// Returns the cookies of a header `Set-Cookie` that the URL's host may set, as RFC 6265 reads it, with the prefixes of
-  /// its successor.
-  static func received(_ header: String, from url: URL, at now: Date) -> [HTTPCookie] {
-    // URLSession joins them; a comma within a date or a value does not precede a name. A pattern that divided a run of
-    // spaces in each possible way would take minutes for a long one.
-    header.split(separator: /,(?=[ \t]*+[^=;, \t]*+[ \t]*+=)/).compactMap { cookie($0, from: url, at: now) }
+  /// Returns the lines of a header `Set-Cookie` that URLSession has joined.
+  ///
+  /// A comma within a date or a value usually does not precede a name; where it does, the value is divided.
+  static func separated(_ header: String) -> [String] {
+    // A pattern that divided a run of spaces in each possible way would take minutes for a long one.
+    header.split(separator: /,(?=[ \t]*+[^=;, \t]*+[ \t]*+=)/).map(String.init)
   }
 
-  /// Returns nil for a cookie that the URL's host must not set.
-  private static func cookie(_ field: Substring, from url: URL, at now: Date) -> HTTPCookie? {
-    let parts = field.split(separator: ";", omittingEmptySubsequences: false).map { part in
+  /// Returns the cookie of a line `Set-Cookie`, as RFC 6265 reads it, with the prefixes and limits of its successor; nil
+  /// for one that the URL's host must not set.
+  static func received(_ line: String, from url: URL, at now: Date) -> HTTPCookie? {
+    guard !line.hasControlCharacter else { return nil }
+    let parts = line.split(separator: ";", omittingEmptySubsequences: false).map { part in
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       return pair.map { $0.trimmingCharacters(in: .whitespaces) }
     }
     guard parts[0].count == 2, !parts[0][0].isEmpty, let host = url.host?.lowercased() else { return nil }
+    guard parts[0][0].utf8.count + parts[0][1].utf8.count <= 4096 else { return nil }
     var properties: [HTTPCookiePropertyKey: Any] = [.name: parts[0][0], .value: parts[0][1]]
     var (domain, path, end): (String?, String?, Date?)
     var hasAge = false

@@ -18,6 +18,7 @@ final class Exchange: Sendable {
   }
 
   private let session: HTTPSession
+  private let use: HTTPSessionUse?
   private let request: HTTPRequest
   private let stopwatch: Stopwatch
   /// The start in real time, if the deadlines are: then the shared alarm checks them.
@@ -25,8 +26,9 @@ final class Exchange: Sendable {
   private let state: Lock<State>
 
   /// Creates an exchange, which sends nothing yet.
-  init(_ request: HTTPRequest, in session: HTTPSession) {
+  init(_ request: HTTPRequest, in session: HTTPSession, _ use: HTTPSessionUse? = nil) {
     self.session = session
+    self.use = use
     self.request = request
     let deadlines = request.deadlines ?? .standard
     stopwatch = Stopwatch(deadlines.clock)
@@ -99,7 +101,7 @@ final class Exchange: Sendable {
       let transfer = session.transport.transfer(outgoing)
       guard begin(transfer) else { throw CancellationError() }
       let head = try await transfer.head()
-      session.jar?.keepCookies(of: head, from: request.url)
+      session.jar?.keepCookies(of: head, from: request.url) { state.withLock { $0.machine.isEnded } }
       let next = request.redirected(by: head)
       let now = stopwatch.elapsed()
       try state.withLock { try $0.machine.answer(isRedirect: next != nil, at: now) }

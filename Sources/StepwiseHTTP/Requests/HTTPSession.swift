@@ -26,6 +26,7 @@ public final class HTTPSession: Sendable, CustomReflectable {
   let bodyLimit: Int
   let jar: HTTPCookieStorage?
   private let additional: HTTPHeaders
+  private let uses = Lock((count: 0, isInvalidated: false))
 
   /// The default maximum number of connections to one host: 16.
   ///
@@ -89,14 +90,42 @@ public final class HTTPSession: Sendable, CustomReflectable {
   deinit { transport.invalidate() }
 
   /// Ends the session: requests in flight continue, further ones are refused.
-  public func invalidate() { transport.invalidate() }
+  ///
+  /// A request in flight may still be redirected and repeated.
+  public func invalidate() {
+    let isIdle = uses.withLock { uses in
+      uses.isInvalidated = true
+      return uses.count == 0
+    }
+    if isIdle { transport.invalidate() }
+  }
+
+  /// Keeps the transport usable until the result is released.
+  ///
+  /// - Throws: ``HTTPError/refused(reason:)`` when the session has ended.
+  func use() throws(HTTPError) -> HTTPSessionUse {
+    let isRefused = uses.withLock { uses in
+      if !uses.isInvalidated { uses.count += 1 }
+      return uses.isInvalidated
+    }
+    if isRefused { throw .refused(reason: "the session has ended") }
+    return HTTPSessionUse(self)
+  }
+
+  fileprivate func endUse() {
+    let isLast = uses.withLock { uses in
+      uses.count -= 1
+      return uses.count == 0 && uses.isInvalidated
+    }
+    if isLast { transport.invalidate() }
+  }
 
   /// Sends a checked request once, with its redirects, and waits for the head of the response.
-  func open(_ request: HTTPRequest) async throws -> HTTPResponseStream {
+  func open(_ request: HTTPRequest, _ use: HTTPSessionUse) async throws -> HTTPResponseStream {
     var request = request
     request.headers = additional.merging(request.headers)
     try Task.checkCancellation()
-    let exchange = Exchange(request, in: self)
+    let exchange = Exchange(request, in: self, use)
     let (head, url) = try await exchange.head()
     return HTTPResponseStream(
       status: head.status,
@@ -120,4 +149,13 @@ public final class HTTPSession: Sendable, CustomReflectable {
 
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// One request that uses a session, with all that it leads to: redirects, attempts, and the rest of its body.
+final class HTTPSessionUse: Sendable {
+  private let session: HTTPSession
+
+  fileprivate init(_ session: HTTPSession) { self.session = session }
+
+  deinit { session.endUse() }
 }

@@ -15,7 +15,8 @@ import StepwiseFiles
 /// A transport on URLSession, the transport of Apple's platforms.
 ///
 /// Where it differs from libcurl, the transport of Linux:
-/// - Header lines with the same name arrive as one, joined by commas: URLSession has a dictionary.
+/// - Header lines with the same name arrive as one, joined by commas: URLSession has a dictionary. `Set-Cookie` is divided
+///   where a name follows a comma, so a value with `, name=` in it becomes two cookies.
 /// - A sequence or a form is written to a temporary file before it is sent, so it is sent with a length: URLSession has
 ///   no streams for bodies on Linux.
 ///
@@ -339,6 +340,10 @@ extension HTTPResponseHead {
     guard let response = response as? HTTPURLResponse, response.statusCode >= 200 || response.statusCode == 101 else {
       return nil
     }
-    self.init(status: response.statusCode, headers: HTTPHeaders(response.allHeaderFields as? [String: String] ?? [:]))
+    var headers = HTTPHeaders(response.allHeaderFields as? [String: String] ?? [:])
+    let cookies = headers.values("Set-Cookie").flatMap(HTTPCookie.separated)
+    headers["Set-Cookie"] = nil
+    for cookie in cookies { headers.add("Set-Cookie", cookie) }
+    self.init(status: response.statusCode, headers: headers)
   }
 }

@@ -168,21 +168,55 @@ public struct HTTPParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral
   public var description: String { "HTTPParameters(\(items.map(\.name).joined(separator: ", ")))" }
 }
 
-/// Dates in the format of header fields.
+/// Dates in the formats of header fields.
 enum HTTPDate {
-  private static let formats = [
-    "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
-    "EEE, dd-MMM-yyyy HH:mm:ss zzz",
-  ]
+  private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
+  /// Returns the date of a text in any order of time, day, month and year, as RFC 6265, section 5.1.1, reads it.
+  ///
+  /// A `DateFormatter` costs milliseconds for each malformed date, of which a server may send thousands.
   static func parse(_ text: String) -> Date? {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    for format in formats {
-      formatter.dateFormat = format
-      if let date = formatter.date(from: text) { return date }
+    var (time, day, month, year): ([Int]?, Int?, Int?, Int?)
+    for token in text.utf8.prefix(256).split(whereSeparator: isDelimiter) {
+      let parts = token.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map {
+        number($0, upTo: 2)
+      }
+      if time == nil, parts.count == 3, let found = parts as? [Int] {
+        time = found
+      } else if day == nil, let found = number(token, upTo: 2) {
+        day = found
+      } else if month == nil,
+        let found = months.firstIndex(of: String(decoding: token.prefix(3), as: UTF8.self).lowercased())
+      {
+        month = found + 1
+      } else if year == nil, token.count > 1, let found = number(token, upTo: 4) {
+        year = found < 70 ? found + 2000 : found < 100 ? found + 1900 : found
+      }
     }
-    return nil
+    guard let time, let day, let month, let year, year > 1600, time[0] < 24, time[1] < 60, time[2] < 60 else {
+      return nil
+    }
+    let lengths = [
+      31, year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31,
+    ]
+    guard (1...lengths[month - 1]).contains(day) else { return nil }
+    // Days since 1970; a year begins in March, so that its last day may be a leap day.
+    let (shifted, position) = (month < 3 ? year - 1 : year, (month + 9) % 12)
+    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (position * 153 + 2) / 5 + day - 719_469
+    return Date(timeIntervalSince1970: Double(days * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]))
+  }
+
+  private static func isDelimiter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"), 0x80...:
+      false
+    default: true
+    }
+  }
+
+  private static func number(_ digits: Substring.UTF8View, upTo length: Int) -> Int? {
+    guard (1...length).contains(digits.count), digits.allSatisfy({ (48...57).contains($0) }) else { return nil }
+    return Int(String(decoding: digits, as: UTF8.self))
   }
 }

@@ -11,6 +11,41 @@ import Testing
 
 /// The stub for tests of users.
 @Suite(.timeLimit(.minutes(5))) struct HTTPStubTests {
+  @Test func `A response without a body cannot break off`() async throws {
+    let stub = HTTPStub(faults: HTTPStubFaults(seed: 1, probability: 1, kinds: [.truncatedBody]))
+    stub.on("*", "/text") { _ in .text("hello") }
+    stub.on("*", "/none") { _ in .status(204) }
+    let url = try #require(URL(string: "http://a.example/"))
+    let client = HTTPClient(baseURL: url, session: stub.session)
+    #expect(try await client.head("text").status == 200)
+    #expect(try await client.get("none").status == 204)
+    await #expect(throws: HTTPError.connectionLost(reason: "")) { try await client.get("text") }
+  }
+
+  @Test(arguments: ["/redirect", "/retry"])
+  func `A request in flight is redirected and repeated after its session has ended`(path: String) async throws {
+    let stub = HTTPStub()
+    let session = stub.session
+    stub.on("GET", "/redirect") { _ in
+      session.invalidate()
+      return .status(302, headers: ["Location": "/end"])
+    }
+    stub.on("GET", "/retry") { _ in
+      let isFirst = stub.requests.count == 1
+      session.invalidate()
+      return isFirst ? .status(503, headers: ["Retry-After": "0"]) : .text("end")
+    }
+    stub.on("GET", "/end") { _ in .text("end") }
+    var client = HTTPClient(baseURL: try #require(URL(string: "http://a.example/")), session: session)
+    client.retry = HTTPRetry()
+    #expect(try await client.get(path).text == "end")
+    let count = stub.requests.count
+    await #expect(throws: HTTPError.refused(reason: "")) {
+      try await HTTPClient(baseURL: client.baseURL, session: session).get(path)
+    }
+    #expect(stub.requests.count == count)
+  }
+
   private static func client(_ stub: HTTPStub, deadlines: HTTPDeadlines = .never) throws -> HTTPClient {
     let url = try #require(URL(string: "https://example.org/v1"))
     return HTTPClient(baseURL: url, session: stub.session, deadlines: deadlines)
