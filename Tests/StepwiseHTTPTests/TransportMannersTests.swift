@@ -155,7 +155,39 @@
           continue
         }
         #expect(try await client.head(encoding).status == 200)
+        // With its own header a request receives the body as it is, like a download.
+        #expect(try await client.get(encoding, headers: ["Accept-Encoding": "br"]).body == Data(zeros))
+        try await inFolder { folder in
+          let file = folder.appendingPathComponent("file")
+          #expect(try await client.download(encoding, to: file).status == 200)
+          let content = try Data(contentsOf: file)
+          #expect(content == Data(zeros))
+        }
       }
+    }
+
+    @Test func `A body of gzip may have any number of members`() async throws {
+      // "hello", by gzip.
+      let member: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0, 0,
+      ]
+      let empty: [UInt8] = [31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+      let server = try serve { request in
+        let body = [[UInt8]](repeating: member, count: 3) + [[UInt8]](repeating: empty, count: 10_000)
+        let cut = request.path == "/cut" ? 3 : 0
+        return Reply(headers: [("Content-Encoding", "gzip")], body: Array(body.joined().dropLast(cut)))
+      }
+      let client = Self.client(try server.url())
+      let whole = try await client.get("all").text
+      #expect(whole == "hellohellohello")
+      await #expect(throws: HTTPError.protocolError(reason: "")) { try await client.get("cut") }
+    }
+
+    @Test(arguments: ["HTTP/3 200", "HTTP/1.9 200 OK", "HTTP/9.9 200 OK"])
+    func `A malformed response is not a malformed URL`(line: String) async throws {
+      let server = try RawServer("\(line)\r\nContent-Length: 0\r\n\r\n")
+      let client = Self.client(try server.url())
+      await #expect(throws: HTTPError.protocolError(reason: "")) { try await client.get() }
     }
 
     @Test(.enabled(if: isMeasurable)) func `A sequence of many pieces is sent in linear time`() async throws {

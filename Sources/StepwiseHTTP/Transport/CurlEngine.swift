@@ -84,16 +84,20 @@
     /// From 7.83 to 8.0, libcurl reads a first header line that begins with a space as the continuation of the last line
     /// on the same handle, and frees the memory of that line twice (curl #11101).
     private static let spareHandles = (0x07_53_00..<0x08_01_00).contains(stepwise_curl_version()) ? 0 : 32
-    private static let lookUpLimit = 64
 
     /// The transfers to a host.
     ///
     /// libcurl has the same limit, but prepares a transfer completely before it finds that it must wait, and again.
     private struct Host {
       var running = 0
+      /// How many of these are cancelled, and wait for the look-up of the host's name.
+      var lookUps = 0
       /// Those that wait until fewer run.
       var waiting: [CurlTransfer] = []
     }
+
+    /// From how many cancelled look-ups on a name that is not known to be found waits.
+    private static let lookUpLimit = 64
 
     let loop: CurlLoop
     let sockets: CurlSockets
@@ -110,6 +114,8 @@
     /// The number of cancelled jobs whose host's name is still being looked up, each by a thread of libcurl that cannot be
     /// stopped.
     private var lookUps = 0
+    /// Some of the hosts that there were connections to.
+    private var found: Set<String> = []
 
     /// Nil when the system has no descriptors or memory left.
     init?(_ loop: CurlLoop) {
@@ -167,14 +173,22 @@
       guard !transfer.inbox.isEnded else { return }
       hosts[transfer.host, default: Host()].waiting.append(transfer)
       startWaiting(for: transfer.host)
-      if hosts[transfer.host]?.waiting.last === transfer { transfer.request.onWait?(true) }
+      // The deadlines count the wait for a name server.
+      guard let host = hosts[transfer.host], host.waiting.last === transfer, host.lookUps == 0, mayLookUp(transfer)
+      else { return }
+      transfer.request.onWait?(true)
+    }
+
+    /// Returns whether there is no limit on look-ups in the way of a transfer.
+    private func mayLookUp(_ transfer: CurlTransfer) -> Bool {
+      lookUps < Self.lookUpLimit || transfer.hasAddress || found.contains(transfer.host)
     }
 
     /// Starts the transfers that wait for a host, as far as the limits allow.
     private func startWaiting(for name: String) {
       guard let index = hosts.index(forKey: name) else { return }
-      while lookUps < Self.lookUpLimit, hosts.values[index].running < connectionsPerHost,
-        !hosts.values[index].waiting.isEmpty
+      while hosts.values[index].running < connectionsPerHost, let next = hosts.values[index].waiting.first,
+        mayLookUp(next)
       {
         if begin(hosts.values[index].waiting.removeFirst()) { hosts.values[index].running += 1 }
       }
@@ -183,6 +197,7 @@
 
     /// Ends a transfer, or lets its job keep its slot until its host's name has been looked up, after which it fails.
     ///
+    /// So a name has as many look-ups at once as its host may have connections. They delay no host that was found before.
     /// One that may use a proxy may wait for something else.
     func cancel(_ transfer: CurlTransfer) {
       guard let job = jobs[ObjectIdentifier(transfer)] else {
@@ -192,6 +207,11 @@
       guard job.isLookingUp, !loop.settings.mayHaveProxy else { return remove(job) }
       job.isCancelled = true
       lookUps += 1
+      hosts[transfer.host]?.lookUps += 1
+      // From here on the deadlines count, as the wait is for a name server.
+      for (name, host) in hosts where name == transfer.host || lookUps == Self.lookUpLimit && !found.contains(name) {
+        for waiting in host.waiting { waiting.request.onWait?(false) }
+      }
     }
 
     /// Returns whether the transfer runs.
@@ -268,7 +288,14 @@
         spares.append(handle)
       }
       hosts[job.transfer.host]?.running -= 1
-      if job.isCancelled { lookUps -= 1 }
+      if job.hasConnection {
+        if found.count > 1_000 { found = [] }
+        found.insert(job.transfer.host)
+      }
+      if job.isCancelled {
+        lookUps -= 1
+        hosts[job.transfer.host]?.lookUps -= 1
+      }
       // Where there were too many look-ups, transfers to any host wait.
       for host in job.isCancelled ? Array(hosts.keys) : [job.transfer.host] { startWaiting(for: host) }
     }

@@ -291,6 +291,9 @@
       opened.append(descriptor)
     }
 
+    /// Whether libcurl has had a connection for it.
+    var hasConnection: Bool { ends != nil || !opened.isEmpty }
+
     /// Whether libcurl may have sent the request again; before 7.80, it only says that it opens a connection.
     var mayBeRepeated: Bool { choices > 1 || !opened.isEmpty }
 
@@ -348,7 +351,7 @@
     }
 
     private func receive(_ head: HTTPResponseHead) {
-      refusesBody = head.hasUnknownEncoding
+      refusesBody = head.hasUnknownTransferEncoding || transfer.request.isDecoded && head.hasUnknownEncoding
       if parser.isHTTP2, let ends { engine.sockets.recordHTTP2(ends) }
       if head.status >= 300 { upload?.isRefused = true }
       transfer.inbox.updateWithoutWaking { $0.receive(head) }
@@ -357,7 +360,9 @@
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
       if refusesBody {
-        failure = HTTPError.protocolError(reason: "its body has a content encoding that was not offered")
+        failure = HTTPError.protocolError(
+          reason: "its body has a content encoding that was not offered; to receive it as it is, set `Accept-Encoding`"
+        )
         return 0
       }
       let isTaken = transfer.inbox.updateWithoutWaking { $0.offer(bytes) }

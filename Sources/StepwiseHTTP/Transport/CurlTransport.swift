@@ -77,6 +77,8 @@
     let request: HTTPRequest
     /// The host whose connections it needs one of.
     let host: String
+    /// Whether the URL has an IP address, or this machine's name, so that no name has to be looked up.
+    let hasAddress: Bool
     let inbox = Inbox(capacity: 512 * 1024)
     private let loop: CurlLoop
     private let decoder = Lock<BodyDecoder?>(nil)
@@ -84,6 +86,8 @@
     init(_ request: HTTPRequest, on loop: CurlLoop) {
       self.request = request
       host = HTTPRequest.origin(of: request.url)
+      let name = request.url.host ?? ""
+      hasAddress = name == "localhost" || name.contains(":") || name.last?.isNumber ?? false
       self.loop = loop
     }
 
@@ -95,7 +99,7 @@
         fail(HTTPError.refused(reason: "the session has ended"))
       }
       let head = try await inbox.head()
-      decoder.withLock { $0 = BodyDecoder(head) }
+      if request.isDecoded { decoder.withLock { $0 = BodyDecoder(head) } }
       return head
     }
 
@@ -242,11 +246,12 @@
 
     private static let begin: Begin? = systemFunction("inflateInit2_", in: "libz.so.1")
     private static let run: Run? = systemFunction("inflate", in: "libz.so.1")
+    private static let reset: End? = systemFunction("inflateReset", in: "libz.so.1")
     private static let end: End? = systemFunction("inflateEnd", in: "libz.so.1")
     private static let pieceSize = 64 * 1024
     private static var malformed: HTTPError { .protocolError(reason: "its body cannot be decompressed") }
     /// Whether there is a zlib.
-    static var isAvailable: Bool { begin != nil && run != nil && end != nil }
+    static var isAvailable: Bool { begin != nil && run != nil && reset != nil && end != nil }
 
     private let isGzip: Bool
     private var stream: Stream?
@@ -274,12 +279,18 @@
 
     /// Returns the next piece; nil when it needs further input.
     mutating func next() throws(HTTPError) -> Data? {
+      var output = Data()
       while isFull || !input.isEmpty {
-        guard !isEnded else { throw Self.malformed }
+        if isEnded {
+          // A body of gzip may have several members (RFC 1952, section 2.2).
+          guard isGzip, let stream, Self.reset?(stream) == 0 else { throw Self.malformed }
+          isEnded = false
+        }
         guard stream != nil || isGzip || input.count > 1 else { break }
         if stream == nil { start() }
         guard let stream, let run = Self.run else { throw Self.malformed }
-        var output = Data(count: Self.pieceSize)
+        // Once for all members, as a server may send many empty ones.
+        if output.isEmpty { output = Data(count: Self.pieceSize) }
         let result = input.withUnsafeBytes { input in
           output.withUnsafeMutableBytes { output in
             stream.pointee.input = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -316,20 +327,26 @@
     }
   }
 
+  extension HTTPRequest {
+    /// Whether the body of the response is decompressed: a request with its own `Accept-Encoding` receives it as it is.
+    var isDecoded: Bool { headers["Accept-Encoding"] == nil }
+  }
+
   extension HTTPResponseHead {
     /// The encoding of the body, in lower case.
     var contentEncoding: String {
       headers["Content-Encoding"]?.lowercased().trimmingCharacters(in: .whitespaces) ?? "identity"
     }
 
-    /// Whether the body has an encoding that was not offered.
+    /// Whether the body has a transfer encoding that was not offered, which libcurl decompresses itself.
+    var hasUnknownTransferEncoding: Bool {
+      // Each response calls it, and most have no such field.
+      guard let encoding = headers["Transfer-Encoding"]?.lowercased() else { return false }
+      return ["gzip", "deflate", "br", "zstd", "compress"].contains(where: encoding.contains)
+    }
+
+    /// Whether the body has a content encoding that was not offered.
     var hasUnknownEncoding: Bool {
-      // libcurl decompresses these itself. Each response calls it, and most have no such field.
-      if let transfer = headers["Transfer-Encoding"]?.lowercased(),
-        ["gzip", "deflate", "br", "zstd", "compress"].contains(where: transfer.contains)
-      {
-        return true
-      }
       switch contentEncoding {
       case "", "identity": return false
       case "gzip", "x-gzip", "deflate": return !BodyDecoder.isAvailable
@@ -350,7 +367,10 @@
       let proxyStatus = number(curlinfo_proxyConnectStatus)
       if proxyStatus >= 400 { return .proxy(reason: "it answers \(proxyStatus)") }
       switch code {
-      case 1, 3: return words.contains("HTTP/0.9") ? .protocolError(reason: "it has no status line") : .invalidURL
+      case 1, 3:
+        if words.contains("HTTP/0.9") { return .protocolError(reason: "it has no status line") }
+        // Once there is a connection, the response is meant, such as its version.
+        return hasConnection ? .protocolError(reason: "its status line is malformed") : .invalidURL
       case 5: return .proxy(reason: "its host is not known")
       case 6: return isOnline ? .hostNotFound : .offline
       case 7: return isProxy(words) ? .proxy(reason: connecting.description) : connecting

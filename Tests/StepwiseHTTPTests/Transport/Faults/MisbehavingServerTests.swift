@@ -25,7 +25,11 @@
       guard let curl = CurlTool.path else { return }
       let other = await onThread { CurlTool(path: curl).get(url) }
       // curl takes a head, and a compressed body, that are cut off for complete ones; and the tool offers br.
-      #expect(Self.refused.contains(name) ? own == .failure && other.status == 200 : own == other)
+      switch name {
+      // curl does not read the second member.
+      case "gzip twice": #expect(own == Verdict(status: 200, body: Data("hellohello".utf8)))
+      default: #expect(Self.refused.contains(name) ? own == .failure && other.status == 200 : own == other)
+      }
     }
 
     private static let refused: Set = [
