@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 /// A message of `curl_multi_info_read`.
@@ -96,6 +97,23 @@ void *stepwise_curl_share_sessions(void) {
   void *shared = stepwise_curl_share_init();
   if (shared) curl.share_setopt(shared, share, sessions);
   return shared;
+}
+
+void *stepwise_curl_multi_create(void) {
+  enum { limit = 1024 };
+  char was_open[limit];
+  for (int descriptor = 0; descriptor < limit; descriptor++) was_open[descriptor] = fcntl(descriptor, F_GETFD) >= 0;
+  void *multi = stepwise_curl_multi_init();
+  for (int descriptor = 0; descriptor < limit; descriptor++) {
+    const int flags = was_open[descriptor] ? -1 : fcntl(descriptor, F_GETFD);
+    if (flags < 0 || flags & FD_CLOEXEC) continue;
+    // Another thread may have opened it: those of libcurl are local, and do not block.
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX) continue;
+    if (fcntl(descriptor, F_GETFL) & O_NONBLOCK) fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);
+  }
+  return multi;
 }
 
 int stepwise_curl_easy_set_number(void *easy, enum stepwise_curl_option option, int64_t value) {

@@ -42,6 +42,9 @@ STEPWISE_CURL_FUNCTIONS(STEPWISE_CURL_DECLARATION)
 /// The version of libcurl, with a byte for each number: 0x075801 is 7.88.1.
 unsigned stepwise_curl_version(void);
 
+/// Creates a multi handle, whose own sockets no child process inherits.
+void *_Nullable stepwise_curl_multi_create(void);
+
 /// An object for the handles that share sessions of TLS; NULL when there is no memory.
 void *_Nullable stepwise_curl_share_sessions(void);
 

@@ -119,7 +119,7 @@
 
     /// Nil when the system has no descriptors or memory left.
     init?(_ loop: CurlLoop) {
-      guard let sockets = CurlSockets(), let multi = stepwise_curl_multi_init() else { return nil }
+      guard let sockets = CurlSockets(), let multi = stepwise_curl_multi_create() else { return nil }
       self.loop = loop
       self.sockets = sockets
       self.multi = multi

@@ -132,7 +132,7 @@
       let open: @convention(c) (CurlContext, Int32, UnsafePointer<Int32>?) -> Int32 = { context, _, address in
         // A cancelled job does not connect.
         guard let address, let job = CurlHandle.job(context), !job.isCancelled else { return -1 }
-        let descriptor = socket(address[0], address[1] | O_CLOEXEC, address[2])
+        let descriptor = socket(address[0], address[1] | Int32(SOCK_CLOEXEC.rawValue), address[2])
         job.open(descriptor)
         return descriptor
       }

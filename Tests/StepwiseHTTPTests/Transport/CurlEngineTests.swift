@@ -37,6 +37,17 @@
       #expect(server.requests.count == 2)
     }
 
+    @Test func `A child process inherits no socket of a transport`() async {
+      await #expect(processExitsWith: .success) {
+        func inherited() -> Set<Int32> { Set((0..<256).filter { fcntl($0, F_GETFD) & FD_CLOEXEC == 0 }) }
+        let server = try serve { _ in .text("ok") }
+        let url = try server.url()
+        let before = inherited()
+        #expect(try await HTTP.get(url).status == 200)
+        #expect(inherited().isSubset(of: before))
+      }
+    }
+
     @Test func `A transport that has ended retains no transfer`() async {
       await #expect(processExitsWith: .success) {
         let (entered, gate, returned) = (Recorder<Bool>(), Once<Void>(), Recorder<Bool>())
