@@ -215,7 +215,7 @@
       func threads() -> Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
       }
-      let before = threads()
+      let (before, server) = (threads(), try serve { _ in .text("ok") })
       let transport = ObservedTransport(try #require(CurlTransport()))
       let session = HTTPSession(transport: transport)
       for round in 0..<6 {
@@ -233,6 +233,13 @@
         )
         for request in requests { request.cancel() }
         for request in requests { _ = await request.result }
+        // They do not delay a request that needs none.
+        let local = HTTPClient(
+          baseURL: try server.url(),
+          session: session,
+          deadlines: HTTPDeadlines(total: .seconds(5))
+        )
+        #expect(try await local.get().text == "ok")
       }
       #expect(threads() - before < 200)
     }
