@@ -220,7 +220,7 @@
     @Test
     func `A stage that waits when its worker begins to drain is suspended`() async throws {
       let hub = FleetHub(nil, channel: test.schema)
-      let columns = [[UInt8]?](repeating: nil, count: 12)
+      let columns = [[UInt8]?](repeating: nil, count: 13)
       let end = Array(Double(86_400).bitPattern.bigEndianBytes)
       let context = JobSurroundings(
         run: { _, _ in [PostgresRow(columns: [end, end])] },
@@ -234,6 +234,7 @@
           hub.deliver(to: row.id)
           return true
         },
+        storeParked: { _ in },
         unpark: { _ in },
         freeSlot: { _ in },
         isStopping: { [journal] _ in !journal.all.isEmpty }

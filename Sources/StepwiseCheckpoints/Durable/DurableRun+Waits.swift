@@ -44,7 +44,7 @@ extension DurableRun {
   func stopForHost() {
     let waits = proceeding { state -> [DurableWait]? in
       state.isStopRequested = true
-      return state.waits.isParked ? state.waits.all : nil
+      return state.waits.isParked ? state.waits.pending : nil
     }
     if let waits, let host = settings.host { stop(throwing: host.suspension(waits)) }
   }
@@ -83,7 +83,7 @@ extension DurableRun {
   }
 
   private func park() {
-    let waits = state.withLock { $0.waits.all }
+    let waits = state.withLock { $0.waits.pending }
     guard let host = settings.host, !host.park(waits) || isStopped else { return }
     stop(throwing: host.suspension(waits))
   }

@@ -23,7 +23,7 @@ package protocol DurableHost: Sendable {
   func park(_ waits: [DurableWait]) -> Bool
   /// Something of the run works again; returns when it may.
   func unpark() async
-  /// The error that stops a run which waits, until it is resumed at the end of a wait.
+  /// The error that stops a run which waits, until it is resumed at the end of a wait; at once if it waits for nothing.
   func suspension(_ waits: [DurableWait]) -> any Error
   /// Returns signals of a name that are not consumed, with their numbers, oldest first.
   func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])]
@@ -39,14 +39,24 @@ package struct DurableWaits: Sendable {
   /// The signals that steps have received, by their keys, until they are consumed.
   private(set) var received: [String: Int] = [:]
   package private(set) var isParked = false
+  /// Whether something of a parked run is to work again, and waits until it may.
+  private var isWaking = false
 
   package init() {}
 
   package var all: [DurableWait] { Array(waits.values) }
 
+  /// What a run that is stopped while it is parked waits for; nothing when one of its waits is over already.
+  package var pending: [DurableWait] { isWaking ? [] : all }
+
   /// A body begins; returns whether the run was parked.
   package mutating func begin(_ key: String) -> Bool {
     working.insert(key)
+    return wake()
+  }
+
+  private mutating func wake() -> Bool {
+    isWaking = isParked
     return isParked
   }
 
@@ -71,11 +81,11 @@ package struct DurableWaits: Sendable {
   /// A step waits no longer; returns whether the run was parked.
   package mutating func resume(_ key: String) -> Bool {
     waits[key] = nil
-    return isParked
+    return wake()
   }
 
   /// The run works again.
-  package mutating func unparked() { isParked = false }
+  package mutating func unparked() { (isParked, isWaking) = (false, false) }
 
   package mutating func receive(_ signal: Int, at key: String) -> Bool {
     guard !received.values.contains(signal) else { return false }

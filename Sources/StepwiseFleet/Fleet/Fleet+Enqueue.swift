@@ -206,6 +206,10 @@
         case .after(let delay): (false, max(0, delay / .seconds(1)))
         case .at(let seconds): (true, seconds)
         }
+      // It would never start.
+      guard seconds < .infinity else {
+        throw FleetError.unstorable(id: batch.ids.first ?? "", reason: "it is to start at \(seconds)")
+      }
       return [
         .texts(batch.ids), .texts(batch.stages), .text(batch.name), .integer(Int64(batch.shape)),
         .integer(Int64(options.priority)), .text(options.key), .real(seconds), .flag(isAbsolute),

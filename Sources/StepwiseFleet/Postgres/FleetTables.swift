@@ -151,16 +151,47 @@
       );
       """
 
+    /// What has changed in tables that exist.
+    ///
+    /// A job that is scheduled for no time at all has something else to wait for. Earlier versions lost some that did not, and
+    /// parents whose children ended in a transaction that could not see the wait.
+    static let changes = """
+      ALTER TABLE @.workers ADD COLUMN renewed_at timestamptz NOT NULL DEFAULT clock_timestamp();
+      ALTER TABLE @.jobs
+        -- Whether a running job only waits, in its worker's memory; and how many of its attempts were deaths of workers.
+        ADD COLUMN is_parked boolean NOT NULL DEFAULT false,
+        ADD COLUMN deaths bigint NOT NULL DEFAULT 0;
+      -- Why the step that waits for the signal could not read it.
+      ALTER TABLE @.signals ADD COLUMN refusal text;
+      UPDATE @.jobs SET state = 'queued', run_at = clock_timestamp()
+        WHERE state = 'scheduled' AND run_at = 'infinity' AND coalesce(cardinality(waits_for), 0) = 0;
+      ALTER TABLE @.jobs ADD CONSTRAINT jobs_scheduled_for_something
+        CHECK (state <> 'scheduled' OR run_at < 'infinity' OR coalesce(cardinality(waits_for), 0) > 0);
+      UPDATE @.waits w SET state = 1 FROM @.jobs c WHERE w.state = 0 AND c.id = w.child AND c.finished_at IS NOT NULL;
+      """
+
     /// Triggers, which no statement that changes a job can forget.
     static let triggers = """
+      CREATE TRIGGER hold BEFORE UPDATE OF state ON @.jobs FOR EACH ROW
+        WHEN (NEW.state = 'cancelled' AND NEW.stage IS NULL AND NEW.fence > 0 AND starts_with(NEW.name, 'chain ')
+          OR NEW.state = 'scheduled' AND NEW.waits_for <> '{}')
+        EXECUTE FUNCTION @.hold();
+      CREATE TRIGGER forget AFTER DELETE OR UPDATE OF seq ON @.jobs FOR EACH ROW EXECUTE FUNCTION @.forget();
+      CREATE TRIGGER follow AFTER UPDATE OF state ON @.jobs FOR EACH ROW
+        WHEN (OLD.state <> NEW.state AND NEW.state IN ('waiting', 'done', 'failed', 'cancelled'))
+        EXECUTE FUNCTION @.follow();
+      """
+
+    static let triggerFunctions = """
       -- A chain that was claimed may have something to undo: it is cancelled only with its outcome, and queued until then.
       -- A job that was stopped while it waited is scheduled for the end of the wait, and waits_for has the signals that it
       -- waits for; it is queued if one has come. The trigger runs when the row is locked, as "send" locks it.
-      CREATE FUNCTION @.hold() RETURNS trigger LANGUAGE plpgsql AS $hold$
+      CREATE OR REPLACE FUNCTION @.hold() RETURNS trigger LANGUAGE plpgsql AS $hold$
       BEGIN
         IF NEW.state = 'scheduled' THEN
           IF EXISTS (
-            SELECT FROM @.signals s WHERE s.job = NEW.id AND s.name = ANY (NEW.waits_for) AND NOT s.is_taken
+            SELECT FROM @.signals s
+            WHERE s.job = NEW.id AND s.name = ANY (NEW.waits_for) AND NOT s.is_taken AND s.refusal IS NULL
           ) THEN
             NEW.state := 'queued';
             NEW.run_at := clock_timestamp();
@@ -177,13 +208,9 @@
         RETURN NEW;
       END
       $hold$;
-      CREATE TRIGGER hold BEFORE UPDATE OF state ON @.jobs FOR EACH ROW
-        WHEN (NEW.state = 'cancelled' AND NEW.stage IS NULL AND NEW.fence > 0 AND starts_with(NEW.name, 'chain ')
-          OR NEW.state = 'scheduled' AND NEW.waits_for <> '{}')
-        EXECUTE FUNCTION @.hold();
 
       -- What belongs to a job is removed with the job, and when another one replaces it, which has a new seq.
-      CREATE FUNCTION @.forget() RETURNS trigger LANGUAGE plpgsql AS $forget$
+      CREATE OR REPLACE FUNCTION @.forget() RETURNS trigger LANGUAGE plpgsql AS $forget$
       BEGIN
         DELETE FROM @.stages WHERE id = OLD.id;
         DELETE FROM @.entries WHERE job = OLD.id;
@@ -191,11 +218,10 @@
         RETURN NULL;
       END
       $forget$;
-      CREATE TRIGGER forget AFTER DELETE OR UPDATE OF seq ON @.jobs FOR EACH ROW EXECUTE FUNCTION @.forget();
 
       -- The lock on the children waits for a transaction in which a child ends, and makes one that begins later wait:
       -- otherwise neither would see the other.
-      CREATE FUNCTION @.follow() RETURNS trigger LANGUAGE plpgsql
+      CREATE OR REPLACE FUNCTION @.follow() RETURNS trigger LANGUAGE plpgsql
         SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
       AS $follow$
       BEGIN
@@ -215,9 +241,6 @@
         RETURN NULL;
       END
       $follow$;
-      CREATE TRIGGER follow AFTER UPDATE OF state ON @.jobs FOR EACH ROW
-        WHEN (OLD.state <> NEW.state AND NEW.state IN ('waiting', 'done', 'failed', 'cancelled'))
-        EXECUTE FUNCTION @.follow();
       """
 
     static let functions = """
@@ -226,30 +249,36 @@
       -- A dead worker is removed when none of its jobs is left: until then, each worker sees that there is something to free.
       --
       -- A job may be what ends its workers. From its second death on it is delayed by a random time, so that it does not
-      -- meet the same other jobs on the next worker and cost them all their attempts.
-      CREATE FUNCTION @.free() RETURNS TABLE (o_freed bigint, o_woken bigint) LANGUAGE plpgsql
+      -- meet the same other jobs on the next worker and cost them all their attempts. A job that only waited is not such a
+      -- job, and a lease that ended while the server did not run says nothing about the worker: neither counts.
+      CREATE OR REPLACE FUNCTION @.free() RETURNS TABLE (o_freed bigint, o_woken bigint) LANGUAGE plpgsql
         SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
       AS $free$
       DECLARE
         dead bigint[];
+        unheard bigint[];
         parents text[];
       BEGIN
         dead := ARRAY (SELECT id FROM @.workers WHERE lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED);
-        UPDATE @.jobs SET
-          state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempt >= max_attempts THEN 'failed'
-            WHEN attempt > 1 THEN 'scheduled' ELSE 'queued' END,
-          run_at = CASE WHEN attempt > 1
+        unheard := ARRAY (SELECT id FROM @.workers WHERE id = ANY (dead) AND renewed_at < pg_postmaster_start_time());
+        UPDATE @.jobs j SET
+          state = CASE WHEN cancel_requested THEN 'cancelled' WHEN NOT f.counts THEN 'queued'
+            WHEN attempt >= max_attempts THEN 'failed' WHEN attempt > 1 THEN 'scheduled' ELSE 'queued' END,
+          run_at = CASE WHEN f.counts AND attempt > 1
             THEN clock_timestamp() + random() * least(60, 2 ^ (attempt - 1)) * interval '1 second' ELSE run_at END,
-          finished_at =
-            CASE WHEN cancel_requested OR attempt >= max_attempts THEN clock_timestamp() END,
-          error = CASE WHEN NOT cancel_requested THEN 'The worker died during attempt ' || attempt || ' of this stage.' END,
+          finished_at = CASE WHEN cancel_requested OR f.counts AND attempt >= max_attempts THEN clock_timestamp() END,
+          error = CASE WHEN cancel_requested THEN NULL WHEN f.counts THEN
+            'The worker died, or could not reach the server, during attempt ' || attempt || ' of this stage.' ELSE error END,
+          attempt = CASE WHEN f.counts THEN attempt ELSE attempt - 1 END,
+          deaths = CASE WHEN f.counts THEN deaths + 1 ELSE deaths END,
           worker = NULL
-        WHERE id IN (
-          SELECT r.id FROM @.jobs r
+        FROM (
+          SELECT r.id, NOT r.is_parked AND r.worker <> ALL (unheard) AS counts FROM @.jobs r
           WHERE r.state = 'running'
             AND (r.worker = ANY (dead) OR NOT EXISTS (SELECT FROM @.workers w WHERE w.id = r.worker))
           FOR UPDATE SKIP LOCKED
-        );
+        ) AS f
+        WHERE j.id = f.id;
         GET DIAGNOSTICS o_freed = ROW_COUNT;
         DELETE FROM @.workers w WHERE w.id = ANY (dead)
           AND NOT EXISTS (SELECT FROM @.jobs r WHERE r.state = 'running' AND r.worker = w.id);
@@ -274,7 +303,7 @@
       --
       -- Each level is locked before its children are read: one that is being added holds its parent's row until it can be
       -- seen, and one that is added later sees the cancellation.
-      CREATE FUNCTION @.cancel(p_ids text[], p_reason text)
+      CREATE OR REPLACE FUNCTION @.cancel(p_ids text[], p_reason text)
         RETURNS TABLE (o_id text, o_name text, o_state text) LANGUAGE plpgsql SET jit = off
       AS $cancel$
       DECLARE
@@ -294,7 +323,7 @@
       $cancel$;
 
       -- Stores a signal for a job that has not ended, and queues a job that was stopped until it comes.
-      CREATE FUNCTION @.send(p_job text, p_name text, p_message text, p_value text)
+      CREATE OR REPLACE FUNCTION @.send(p_job text, p_name text, p_message text, p_value text)
         RETURNS TABLE (o_answer text, o_state text, o_name text) LANGUAGE plpgsql AS $send$
       DECLARE
         j record;
@@ -318,7 +347,7 @@
       -- Notifies one worker more than there are new jobs, of those that have a free slot and know the name.
       --
       -- A worker that is not notified claims when one of its jobs ends, and finds what is queued within its poll interval.
-      CREATE FUNCTION @.announce(p_channel text, p_name text, p_count bigint) RETURNS text LANGUAGE sql SET jit = off
+      CREATE OR REPLACE FUNCTION @.announce(p_channel text, p_name text, p_count bigint) RETURNS text LANGUAGE sql SET jit = off
       AS $announce$
         SELECT string_agg(pg_notify(p_channel, 'q' || f.id)::text, '') FROM (
           SELECT c.id FROM (

@@ -77,13 +77,14 @@
       }
     }
 
-    /// One statement per step; a step that has run never changes.
+    /// One statement per step; a step that has run never changes. The last one creates the functions, or replaces them.
     private static let steps = [
+      [FleetTables.tables, FleetTables.triggerFunctions, FleetTables.triggers],
       [
-        FleetTables.tables, FleetTables.triggers, FleetTables.functions, FleetClaim.function, StageSave.definition,
-        EntrySave.definition, EndedAttempt.definition,
-      ].joined(separator: "\n")
-    ]
+        FleetTables.changes, FleetTables.triggerFunctions, FleetTables.functions, FleetClaim.function,
+        StageSave.definition, EntrySave.definition, ParkedJob.definition, EndedAttempt.definition,
+      ],
+    ].map { $0.joined(separator: "\n") }
 
     /// Runs the steps that have not run, once, however many workers request it concurrently.
     ///

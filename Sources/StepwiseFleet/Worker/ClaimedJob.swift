@@ -20,6 +20,8 @@
     let elapsed: Duration
     /// The server's time at the claim, in seconds since 1970.
     let claimedAt: Double
+    /// How many of the attempts were deaths of workers.
+    let deaths: Int
     private let received = ContinuousClock.now
 
     var id: String { claim.id }
@@ -40,6 +42,7 @@
       isCancellationRequested = row.isTrue(9)
       elapsed = .seconds(max(0, row.real(10) ?? 0))
       claimedAt = row.real(11) ?? 0
+      deaths = Int(row.integer(12) ?? 0)
     }
 
     /// The server's time, in seconds since 1970.
@@ -57,6 +60,8 @@
     let append: @Sendable (EntrySave) async throws -> Void
     /// Takes the slot of a job that waits; returns false for one that is to be stopped instead.
     let park: @Sendable (ClaimedRow) -> Bool
+    /// Stores that a job is parked.
+    let storeParked: @Sendable (ParkedJob) async throws -> Void
     /// Returns when the job has a slot again.
     let unpark: @Sendable (ClaimedRow) async -> Void
     /// Frees the slot of a job whose end is about to be stored.
@@ -285,9 +290,19 @@
       return (run?.waits() ?? waits).compactMap(\.signal)
     }
 
+    /// What ends within a second is not worth a write.
     func park(_ waits: [DurableWait]) -> Bool {
       state.withLock { $0.waits = waits }
-      return surroundings.park(row)
+      guard surroundings.park(row) else { return false }
+      let end = waits.compactMap(\.end).min() ?? .max
+      if Double(end) > (row.now + 1) * 1_000 { _ = spawn { await self.storeParked() } }
+      return true
+    }
+
+    /// The attempts that were deaths of workers do not count from here on: the job has reached its wait.
+    private func storeParked() async {
+      guard (try? await surroundings.storeParked(ParkedJob(claim: row.claim))) != nil else { return }
+      state.withLock { $0.attempt = max(1, min($0.attempt, row.attempt - row.deaths)) }
     }
 
     func unpark() async {
@@ -312,7 +327,12 @@
 
     init(children: [String]) { ending = Ending(state: .waiting, waitsFor: children, isUncounted: true) }
 
+    /// A job that waits for nothing any more is queued: it was stopped while it waited for a slot.
     init(_ waits: [DurableWait]) {
+      guard !waits.isEmpty else {
+        ending = Ending(state: .queued, isUncounted: true)
+        return
+      }
       // Only signals end waits without an end.
       let end = waits.compactMap(\.end).min().map { Double($0) / 1_000 } ?? .infinity
       ending = Ending(state: .scheduled, waitsFor: waits.compactMap(\.signal), end: end, isUncounted: true)

@@ -114,7 +114,7 @@
     /// first call. `starts_with` keeps it from reading the index of running jobs, with those of all workers in it.
     static var definition: String {
       """
-      CREATE FUNCTION @.\(function)(\(allTypes.joined(separator: ", ")))
+      CREATE OR REPLACE FUNCTION @.\(function)(\(allTypes.joined(separator: ", ")))
         RETURNS TABLE (o_fence bigint, o_watched text, o_queued text) LANGUAGE plpgsql
         SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
         SET plan_cache_mode = force_generic_plan
@@ -159,7 +159,7 @@
           AND (j.state = 'done' OR j.state = 'running' AND j.worker = i.worker)
       ), changed AS (
         UPDATE @.jobs j SET
-          stage = i.stage, shape = i.shape, version = i.version, attempt = 1, error = NULL,
+          stage = i.stage, shape = i.shape, version = i.version, attempt = 1, deaths = 0, is_parked = false, error = NULL,
           state = CASE WHEN i.is_last THEN 'done' ELSE 'running' END,
           worker = CASE WHEN i.is_last THEN NULL ELSE j.worker END,
           finished_at = CASE WHEN i.is_last THEN clock_timestamp() END
@@ -204,7 +204,7 @@
         SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
           AS i(id, fence, worker, number, entry)
       ), held AS (
-        SELECT j.id, j.fence, j.attempt, i.number, i.entry FROM @.jobs j JOIN input i ON i.id = j.id
+        SELECT j.id, j.fence, j.attempt > 1 OR j.is_parked AS advances, i.number, i.entry FROM @.jobs j JOIN input i ON i.id = j.id
         WHERE j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
           AND (i.number = 2 OR EXISTS (SELECT FROM @.entries e WHERE e.job = j.id AND e.number = i.number - 1))
         ORDER BY j.id FOR NO KEY UPDATE OF j
@@ -215,9 +215,37 @@
       ), taken AS (
         UPDATE @.signals s SET is_taken = true, value = '' FROM added WHERE s.job = added.job AND s.number = ANY ($6::bigint[])
       ), progress AS (
-        UPDATE @.jobs j SET attempt = 1, error = NULL FROM held WHERE j.id = held.id AND held.attempt > 1
+        UPDATE @.jobs j SET attempt = 1, deaths = 0, is_parked = false, error = NULL FROM held
+        WHERE j.id = held.id AND held.advances
       )
       SELECT held.fence, NULL::text, NULL::text FROM held JOIN added ON added.job = held.id
+      """
+  }
+
+  /// A job that only waits from now on, in its worker's memory.
+  ///
+  /// Its next write, or its next claim, says that it works again; if its worker ends in between, one further attempt does not
+  /// count.
+  struct ParkedJob: FencedWrite {
+    let claim: JobClaim
+
+    var size: Int { 0 }
+
+    static let function = "park_jobs"
+    static let types: [String] = []
+
+    static func parameters(_ jobs: [ParkedJob]) -> [PostgresValue] { [] }
+
+    /// A job that has reached its wait is not the one that its workers died of.
+    static let statement = """
+      WITH input AS (
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i(id, fence, worker)
+      )
+      UPDATE @.jobs j SET
+        is_parked = true, attempt = j.attempt - j.deaths, deaths = 0, error = CASE WHEN j.deaths = 0 THEN j.error END
+      FROM input i
+      WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
+      RETURNING j.fence, NULL::text, NULL::text
       """
   }
 
@@ -264,19 +292,23 @@
 
     static let statement = """
       WITH input AS (
-        SELECT * FROM unnest(
+        -- A worker of an earlier version schedules a job whose waits are over for no time at all.
+        SELECT *, state = 'scheduled' AND wait_end::float8 = 'infinity' AND waits_for = '{}' AS is_due,
+          is_uncounted AND (wait_end IS NOT NULL OR waits_for <> '{}') AS waits
+        FROM unnest(
           $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
           $10::text[]
         ) AS i(id, fence, worker, state, delay, error, waits_for, is_uncounted, outcome, wait_end)
       ), changed AS (
         UPDATE @.jobs j SET
           state = CASE WHEN j.cancel_requested AND i.state <> 'done' AND NOT starts_with(j.name, 'chain ') THEN 'cancelled'
-            WHEN j.cancel_requested AND i.wait_end IS NOT NULL THEN 'queued' ELSE i.state END,
-          run_at = CASE WHEN j.cancel_requested AND i.wait_end IS NOT NULL THEN clock_timestamp()
+            WHEN j.cancel_requested AND i.wait_end IS NOT NULL OR i.is_due THEN 'queued' ELSE i.state END,
+          run_at = CASE WHEN j.cancel_requested AND i.wait_end IS NOT NULL OR i.is_due THEN clock_timestamp()
             WHEN i.wait_end IS NOT NULL THEN to_timestamp(i.wait_end::float8)
             WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
           error = coalesce(i.error, j.error), waits_for = i.waits_for::text[], worker = NULL,
-          attempt = CASE WHEN i.is_uncounted THEN j.attempt - 1 ELSE j.attempt END,
+          attempt = j.attempt - CASE WHEN i.waits THEN 1 + j.deaths WHEN i.is_uncounted THEN 1 ELSE 0 END,
+          deaths = CASE WHEN i.waits THEN 0 ELSE j.deaths END,
           finished_at = CASE WHEN i.state IN ('done', 'failed', 'cancelled')
             OR j.cancel_requested AND NOT starts_with(j.name, 'chain ') THEN clock_timestamp() END,
           stage = coalesce(i.outcome, j.stage)

@@ -156,7 +156,7 @@
         """
         INSERT INTO @.workers (id, name, started_at, lease_until, names, slots)
         VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5)
-        ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until
+        ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until, renewed_at = clock_timestamp()
         """,
         [
           .text(configuration.workerName), lease, .integer(worker), .texts(names), .integer(Int64(configuration.slots)),
@@ -199,7 +199,8 @@
       let rows = try await database.run(
         """
         WITH renewed AS (
-          UPDATE @.workers SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', slots = $8
+          UPDATE @.workers SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', renewed_at = clock_timestamp(),
+            slots = $8
           WHERE id = $1 AND $3::boolean AND lease_until >= clock_timestamp() RETURNING id
         )
         SELECT CASE WHEN fence = ANY ($4) THEN 'cancelled' ELSE 'unknown' END, id, fence FROM @.jobs

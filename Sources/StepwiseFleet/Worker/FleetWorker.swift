@@ -49,6 +49,7 @@
     let registrations: [String: FleetRegistration]
     let saves = Batcher<StageSave, Bool>(size: \.size)
     let appends = Batcher<EntrySave, Bool>(size: \.size)
+    let parks = Batcher<ParkedJob, Bool>(size: \.size)
     let ends = Batcher<EndedAttempt, Bool>(size: \.size)
     let state: Lock<State>
     /// Raised when there may be something to claim, or a reason to stop.
@@ -181,6 +182,7 @@
         save: { try await self.store($0, with: self.saves) },
         append: { try await self.store($0, with: self.appends) },
         park: park,
+        storeParked: { try await self.store($0, with: self.parks) },
         unpark: { await self.unpark($0.fence) },
         freeSlot: { self.freeSlot(of: $0.fence) },
         isStopping: isStopping
