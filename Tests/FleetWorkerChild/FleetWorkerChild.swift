@@ -83,6 +83,28 @@
     }
   }
 
+  /// Computes on each thread of the cooperative pool, as steps of a durable run, for a multiple of the store's lease.
+  private func computeUnderLease(_ connection: String, _ schema: String) async throws {
+    let store = PostgresCheckpointStore(connection, schema: schema, leaseDuration: .seconds(1))
+    let count = ProcessInfo.processInfo.activeProcessorCount
+    let chain = Chain("compute") { (seconds: Double) in
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for part in 0..<count {
+          group.addTask {
+            try await step("part \(part)") {
+              let end = ContinuousClock.now + .seconds(seconds)
+              while ContinuousClock.now < end {}
+              return 1
+            }
+          }
+        }
+        return try await group.reduce(0, +)
+      }
+    }
+    let sum = try await chain.run(2.5, id: "compute", in: store)
+    exit(sum == count ? 0 : 1)
+  }
+
   private func append(_ line: String, to path: String) {
     let file = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o600)
     // One call appends a short line whole, also beside other processes.
@@ -90,7 +112,8 @@
     close(file)
   }
 
-  /// A worker that tests kill and stop: `FleetWorkerChild CONNECTION SCHEMA LEASE SLOTS ATTEMPTS`.
+  /// A worker that tests kill and stop: `FleetWorkerChild CONNECTION SCHEMA LEASE SLOTS ATTEMPTS`; or one durable run that
+  /// computes: `FleetWorkerChild CONNECTION SCHEMA`.
   @main
   struct FleetWorkerChild {
     static func main() async throws {
@@ -102,6 +125,7 @@
         exit(0)
       }
       let arguments = CommandLine.arguments
+      if arguments.count == 3 { return try await computeUnderLease(arguments[1], arguments[2]) }
       let fleet = Fleet(
         arguments[1] + " application_name=\(getpid())",
         configuration: FleetConfiguration(

@@ -5,8 +5,8 @@ import Stepwise
 
 /// Holds the lease of an id; releasing the holder releases the id.
 ///
-/// A lease with a duration is renewed as long as the holder exists, also between stages, by a task that does not retain
-/// the holder and ends with it. The lease is lost when its duration has passed since the last renewal, or when the
+/// A lease with a duration is renewed as long as the holder exists, also between stages and while steps compute on all
+/// threads of the cooperative pool, by a task that does not retain the holder and ends with it. The lease is lost when its duration has passed since the last renewal, or when the
 /// store reports it. A single error of the store does not lose it, and a renewal that hangs does not delay the loss.
 final class LeaseHolder: Sendable {
   let lease: CheckpointLease
@@ -24,7 +24,9 @@ final class LeaseHolder: Sendable {
     renewal = lease.duration.map { duration in
       LeaseRenewal(lease, of: store, clock, LeaseTerm(duration, at: requested))
     }
-    renewing = renewal.map { renewal in spawn { await renewal.run() } }
+    renewing = renewal.map { renewal in
+      clock.isReal ? LeaseThreads.spawn { await renewal.run() } : spawn { await renewal.run() }
+    }
   }
 
   /// Cancelled when the lease is lost; nil for a lease that does not expire.
@@ -190,10 +192,17 @@ package struct LeaseTerm: Sendable, Equatable {
 struct LeaseClock: Sendable {
   let now: @Sendable () -> Duration
   let sleep: @Sendable (_ end: Duration) async throws -> Void
+  /// Whether it is the system's, by which leases are renewed on threads of their own.
+  let isReal: Bool
 
   init<C: Clock<Duration>>(_ clock: C) {
     let origin = clock.now
     now = { origin.duration(to: clock.now) }
+    isReal = clock is ContinuousClock
+    guard !isReal else {
+      sleep = { end in await LeaseThreads.sleep(for: end - origin.duration(to: clock.now)) }
+      return
+    }
     sleep = { end in try await clock.sleep(until: origin.advanced(by: end), tolerance: nil) }
   }
 }

@@ -84,7 +84,7 @@
       let rows = try await database.run(
         """
         UPDATE @.jobs SET
-          state = 'queued', attempt = 0, error = NULL, cancel_requested = false, cancel_reason = NULL, finished_at = NULL,
+          state = 'queued', attempt = 0, deaths = 0, error = NULL, cancel_requested = false, cancel_reason = NULL, finished_at = NULL,
           run_at = clock_timestamp()
         WHERE id = $1 AND state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL)
         RETURNING name

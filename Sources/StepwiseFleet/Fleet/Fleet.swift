@@ -113,7 +113,7 @@
     public var leaseDuration: Duration
     /// The interval at which the process polls for jobs and cancellations without a notification.
     public var pollInterval: Duration
-    /// The number of connections that statements share; one more waits for notifications.
+    /// The number of connections that statements share; one more waits for notifications, and one renews the lease.
     ///
     /// Connections without a statement for 5 seconds are closed, apart from one.
     public var maxConnections: Int

@@ -30,7 +30,7 @@
     ///   - schema: The schema that holds the tables.
     ///   - leaseDuration: How long an id stays held after the last renewal when its holder's process ends. At least a
     ///     second.
-    ///   - maxConnections: The number of connections that statements share.
+    ///   - maxConnections: The number of connections that statements share; one more renews leases.
     public init(
       _ connectionString: String,
       schema: String = "stepwise",
@@ -67,12 +67,13 @@
     /// Extends a lease by the server's clock.
     @concurrent public func renew(_ lease: CheckpointLease) async throws -> CheckpointLease {
       guard let key = lease.key else { throw lost(lease) }
-      let rows = try await database.run(
+      let rows = try await database.renew(
         """
         UPDATE @.checkpoints SET lease_until = clock_timestamp() + $3 * interval '1 second'
         WHERE id = $1 AND fence = $2 AND lease_until >= clock_timestamp() RETURNING fence
         """,
-        [.bytes(key.bytes), fence(lease), seconds]
+        [.bytes(key.bytes), fence(lease), seconds],
+        within: leaseDuration / 3
       )
       guard !rows.isEmpty, !isReleased(lease, key) else { throw lost(lease) }
       return CheckpointLease(id: lease.id, fence: lease.fence, duration: leaseDuration)

@@ -10,12 +10,15 @@
     let connectionString: String
     let schema: PostgresSchema
     private let pool: PostgresPool
+    /// The connection that renews leases, which waits for no other statement.
+    private let renewals: PostgresPool
     private let migration = Lock<Task<Void, any Error>?>(nil)
 
     init(_ connectionString: String, schema: String, maxConnections: Int) {
       self.connectionString = connectionString
       self.schema = PostgresSchema(name: schema)
       pool = PostgresPool(connectionString, size: maxConnections)
+      renewals = PostgresPool(connectionString, size: 1)
     }
 
     /// Runs a statement in which "@" stands for the schema; it may be repeated, unless it is attempted once.
@@ -28,6 +31,11 @@
     ) async throws -> [PostgresRow] {
       try await migrate()
       return try await pool.run(schema.statement(sql), parameters, within: limit, attempts: attempts)
+    }
+
+    /// Renews a lease, once, on a connection of its own.
+    func renew(_ sql: String, _ parameters: [PostgresValue], within limit: Duration) async throws -> [PostgresRow] {
+      try await renewals.run(schema.statement(sql), parameters, within: limit, attempts: 1)
     }
 
     /// Whether there are tables.

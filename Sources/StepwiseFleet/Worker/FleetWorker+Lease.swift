@@ -6,27 +6,60 @@
   import StepwiseCheckpoints
 
   extension FleetWorker {
-    /// Registers the worker, renews its lease and maintains the fleet's tables, until the Task is cancelled.
+    /// Renews the worker's lease until the Task is cancelled, on threads on which no stage runs.
+    func keepLease() async {
+      while !Task.isCancelled {
+        let now = self.now
+        switch state.withLock({ $0.term?.proceed(at: now) }) {
+        case nil: await LeaseThreads.sleep(for: configuration.leaseDuration / 12)
+        case .renew: await renew()
+        case .stop: lose()
+        case .wait(let end): await LeaseThreads.sleep(for: end - now)
+        }
+      }
+    }
+
+    private func renew() async {
+      let machine = state.withLock { $0.machine }
+      guard let worker = machine.worker else { return }
+      let requested = now
+      do {
+        let time = configuration.leaseDuration / 12
+        let isRenewed = try await fleet.renewLease(of: worker, parked: machine.parkedCount, within: time)
+        state.withLock { state in
+          guard state.machine.worker == worker else { return }
+          if isRenewed {
+            state.term?.renewed(configuration.leaseDuration, since: requested)
+          } else {
+            state.term?.refused()
+          }
+        }
+      } catch {
+        report(.heartbeatFailed(error), error)
+        let now = self.now
+        state.withLock { $0.term?.failed(at: now) }
+        await LeaseThreads.sleep(for: .milliseconds(100))
+      }
+    }
+
+    /// Registers the worker, and maintains the fleet's tables, until the Task is cancelled.
     ///
     /// A worker whose lease is over registers again: its jobs of before may run elsewhere.
     func beat() async {
       let poll = min(configuration.pollInterval, configuration.leaseDuration / 3)
       var prunedAt = ContinuousClock.now - .seconds(120)
       while !Task.isCancelled {
-        let now = self.now
-        switch state.withLock({ $0.term?.proceed(at: now) }) {
-        case nil: await register()
-        case .renew: if await beat(renewing: true) { try? await Task.sleep(for: poll) }
-        case .stop: lose()
-        case .wait:
-          if prunedAt.duration(to: .now) > .seconds(60) {
-            prunedAt = .now
-            await prune()
-          } else {
-            await beat(renewing: false)
-          }
-          try? await Task.sleep(for: poll)
+        if state.withLock({ $0.term == nil }) {
+          await register()
+          continue
         }
+        if prunedAt.duration(to: .now) > .seconds(60) {
+          prunedAt = .now
+          await prune()
+        } else {
+          await look()
+        }
+        try? await Task.sleep(for: poll)
       }
     }
 
@@ -58,44 +91,23 @@
       }
     }
 
-    /// Returns false if the lease was to be renewed and was not.
-    @discardableResult
-    private func beat(renewing: Bool) async -> Bool {
+    /// Looks for what no notification reported.
+    private func look() async {
       let (machine, jobs) = state.withLock { ($0.machine, $0.jobs.values) }
-      guard let worker = machine.worker else { return false }
+      guard let worker = machine.worker else { return }
       let awaited = jobs.flatMap { job in job.awaitedSignals.map { (id: job.row.id, name: $0) } }
-      let requested = now
       do {
         let names = machine.claimable()?.count ?? 0 > 0 ? Array(registrations.keys) : []
         let time = configuration.leaseDuration / 12
-        let found = try await fleet.beat(
-          worker,
-          renewing: renewing,
-          knowing: machine.known,
-          of: names,
-          awaiting: awaited,
-          parked: machine.parkedCount,
-          within: time
-        )
-        let isRenewed = found[.renewed] != nil
-        state.withLock { state in
-          if renewing, isRenewed { state.term?.renewed(configuration.leaseDuration, since: requested) }
-          if renewing, !isRenewed { state.term?.refused() }
-          state.machine.found(found[.unknown, default: []].map(\.fence))
-        }
+        let found = try await fleet.beat(worker, knowing: machine.known, of: names, awaiting: awaited, within: time)
+        state.withLock { $0.machine.found(found[.unknown, default: []].map(\.fence)) }
         for job in found[.cancelled, default: []] { cancel(job.id) }
         for job in found[.signalled, default: []] { fleet.hub.deliver(to: job.id) }
         if found[.ends] != nil { try await sweep() }
         if found[.ticks] != nil { try await fleet.tick() }
         if found[.jobs] != nil || found[.unknown] != nil { attention.raise() }
-        return isRenewed || !renewing
       } catch {
         report(.heartbeatFailed(error), error)
-        guard renewing else { return true }
-        let now = self.now
-        state.withLock { $0.term?.failed(at: now) }
-        try? await Task.sleep(for: .milliseconds(100))
-        return false
       }
     }
 
@@ -168,8 +180,6 @@
 
     /// What a heartbeat finds that no notification reported.
     enum Finding: String {
-      /// The lease was renewed.
-      case renewed
       /// Cancellation was requested of a job of the worker.
       case cancelled
       /// The signal has come that a job of the worker waits for.
@@ -184,32 +194,40 @@
       case ticks
     }
 
-    /// Renews the lease if requested; returns what it finds, with the ids of jobs and their fencing numbers.
+    /// Renews a lease, and says how many jobs the worker takes; returns false when the lease is over.
+    func renewLease(of worker: Int64, parked: Int = 0, within limit: Duration) async throws -> Bool {
+      let renewed = try await database.renew(
+        """
+        UPDATE @.workers
+        SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', renewed_at = clock_timestamp(), slots = $3
+        WHERE id = $1 AND lease_until >= clock_timestamp() RETURNING id
+        """,
+        // Jobs that wait here are running jobs to the database, and take no slot.
+        [.integer(worker), lease, .integer(Int64(configuration.slots + parked))],
+        within: limit
+      )
+      return !renewed.isEmpty
+    }
+
+    /// Returns what it finds, with the ids of jobs and their fencing numbers.
     ///
     /// The names are those of which the worker could start a job.
     func beat(
       _ worker: Int64,
-      renewing: Bool,
       knowing known: [Int64] = [],
       of names: [String] = [],
       awaiting signals: [(id: String, name: String)] = [],
-      parked: Int = 0,
       within limit: Duration
     ) async throws -> [Finding?: [(id: String, fence: Int64)]] {
       let rows = try await database.run(
         """
-        WITH renewed AS (
-          UPDATE @.workers SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', renewed_at = clock_timestamp(),
-            slots = $8
-          WHERE id = $1 AND $3::boolean AND lease_until >= clock_timestamp() RETURNING id
-        )
-        SELECT CASE WHEN fence = ANY ($4) THEN 'cancelled' ELSE 'unknown' END, id, fence FROM @.jobs
-        WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence NOT IN (SELECT unnest($4)))
+        SELECT CASE WHEN fence = ANY ($2) THEN 'cancelled' ELSE 'unknown' END, id, fence FROM @.jobs
+        WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence NOT IN (SELECT unnest($2)))
         UNION ALL (SELECT 'ends', NULL, NULL FROM @.waits WHERE state = 1 LIMIT 1)
         UNION ALL (SELECT 'ends', NULL, NULL FROM @.workers WHERE lease_until < clock_timestamp() LIMIT 1)
         UNION ALL (SELECT 'ticks', NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
         UNION ALL (
-          SELECT 'jobs', NULL, NULL FROM unnest($5::text[]) AS u(name)
+          SELECT 'jobs', NULL, NULL FROM unnest($3::text[]) AS u(name)
             LEFT JOIN @.marks k ON k.name = u.name AND k.until > clock_timestamp(),
             LATERAL (
               SELECT FROM @.jobs b WHERE b.state = 'queued' AND b.name = u.name
@@ -220,17 +238,13 @@
           WHERE NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = u.name) LIMIT 1
         )
         UNION ALL (
-          SELECT 'jobs', NULL, NULL FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp() AND $5 <> '{}' LIMIT 1
+          SELECT 'jobs', NULL, NULL FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp() AND $3 <> '{}' LIMIT 1
         )
-        UNION ALL SELECT 'renewed', NULL, NULL FROM renewed
-        UNION ALL SELECT 'signalled', w.id, NULL FROM unnest($6::text[], $7::text[]) AS w(id, name)
-          WHERE EXISTS (SELECT FROM @.signals s WHERE s.job = w.id AND s.name = w.name AND NOT s.is_taken)
+        UNION ALL SELECT 'signalled', w.id, NULL FROM unnest($4::text[], $5::text[]) AS w(id, name)
+          WHERE EXISTS (SELECT FROM @.signals s WHERE s.job = w.id AND s.name = w.name AND NOT s.is_taken AND s.refusal IS NULL)
         """,
         [
-          .integer(worker), lease, .flag(renewing), .integers(known), .texts(names),
-          .texts(signals.map(\.id)), .texts(signals.map(\.name)),
-          // Jobs that wait here are running jobs to the database, and take no slot.
-          .integer(Int64(configuration.slots + parked)),
+          .integer(worker), .integers(known), .texts(names), .texts(signals.map(\.id)), .texts(signals.map(\.name)),
         ],
         within: limit
       )

@@ -138,14 +138,15 @@
     }
 
     private func work() async {
+      let renewing = LeaseThreads.spawn { await self.keepLease() }
       let heartbeat = spawn { await self.beat() }
       while let jobs = await next() {
         // A task group takes longer to remove a child the more it has, and parked jobs are many.
         for job in jobs { _ = spawn { await self.execute(job) } }
       }
       await waitForJobs()
-      heartbeat.cancel()
-      await heartbeat.value
+      for task in [heartbeat, renewing] { task.cancel() }
+      for task in [heartbeat, renewing] { await task.value }
     }
 
     /// Returns the jobs to start next; nil once the worker drains.

@@ -22,12 +22,15 @@
       try? FileManager.default.removeItem(atPath: journal)
     }
 
-    @discardableResult
-    func launch(environment: [String: String] = [:]) throws -> Int32 {
+    static var program: String {
       let products =
         Bundle.main.executableURL?.deletingLastPathComponent() ?? URL(fileURLWithPath: ".build-fleet/debug")
-      let program = products.appendingPathComponent("FleetWorkerChild").path
-      let process = try TestProcess([program] + arguments, environment: environment)
+      return products.appendingPathComponent("FleetWorkerChild").path
+    }
+
+    @discardableResult
+    func launch(environment: [String: String] = [:]) throws -> Int32 {
+      let process = try TestProcess([Self.program] + arguments, environment: environment)
       processes.withLock { $0[process.identifier] = process }
       return process.identifier
     }

@@ -12,6 +12,8 @@
       /// The place in the order of equal priorities, instead of a time.
       var runAt: Int
       var attempt = 0
+      /// How many of them were deaths of workers.
+      var deaths = 0
       var maxAttempts = 1
       var worker: Int64?
       var fence: Int64 = 0
@@ -85,6 +87,7 @@
       guard job.state == .running, job.version == version - 1 else { return false }
       jobs[id]?.version = version
       jobs[id]?.attempt = 1
+      jobs[id]?.deaths = 0
       if isLast { finish(id, .done) }
       return true
     }
@@ -94,7 +97,11 @@
       guard let job = jobs[id], job.fence == fence, job.state == .running else { return false }
       jobs[id]?.worker = nil
       jobs[id]?.children = ending.waitsFor ?? []
-      if ending.isUncounted { jobs[id]?.attempt -= 1 }
+      if ending.isUncounted {
+        let reachesWait = ending.waitsFor?.isEmpty == false
+        jobs[id]?.attempt -= 1 + (reachesWait ? job.deaths : 0)
+        if reachesWait { jobs[id]?.deaths = 0 }
+      }
       if ending.state == .scheduled { jobs[id]?.runAt = time + 1_000_000 }
       jobs[id]?.state = job.isCancellationRequested && ending.state != .done ? .cancelled : ending.state
       return true
@@ -112,6 +119,7 @@
       guard let job = jobs[id], [.failed, .cancelled].contains(job.state) else { return false }
       jobs[id]?.state = .queued
       jobs[id]?.attempt = 0
+      jobs[id]?.deaths = 0
       jobs[id]?.isCancellationRequested = false
       jobs[id]?.runAt = time
       return true
@@ -122,6 +130,7 @@
       var count = 0
       for (id, job) in jobs where job.state == .running && job.worker.map({ workers[$0] == nil }) ?? true {
         jobs[id]?.worker = nil
+        jobs[id]?.deaths += 1
         jobs[id]?.state =
           job.isCancellationRequested
           ? .cancelled : job.attempt >= job.maxAttempts ? .failed : job.attempt > 1 ? .scheduled : .queued

@@ -64,7 +64,7 @@
         return "expire \(worker)"
       case 4:
         guard let worker else { return "nothing" }
-        let isRenewed = try await fleet.beat(worker, renewing: true, within: Self.limit)[.renewed] != nil
+        let isRenewed = try await fleet.renewLease(of: worker, within: Self.limit)
         #expect(isRenewed == model.renew(worker))
         return "renew \(worker)"
       case 5, 6, 7: return try await self.claim(worker)
