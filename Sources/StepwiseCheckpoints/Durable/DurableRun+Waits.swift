@@ -108,6 +108,8 @@ extension DurableRun {
     if let rest, rest <= .zero { throw timedOut }
     let deadline = rest.map { ContinuousClock.now + $0 }
     let wait = DurableWait(end: rest.map { now + Int($0 / .milliseconds(1)) }, signal: name)
+    host.expect(name, at: step, SignalExpectation(type))
+    defer { host.expect(name, at: step, nil) }
     return try await waiting(wait, at: step) {
       let value = try await DurableSignals.take(until: deadline, host.news()) {
         try await take(name, as: type, from: host, at: step)
@@ -117,20 +119,27 @@ extension DurableRun {
     }
   }
 
-  /// Returns the oldest signal that no step has received.
+  /// Returns the oldest signal that no step has received; skips those that are not of the type.
   private func take<Value: Codable>(
     _ name: String,
     as type: Value.Type,
     from host: any DurableHost,
     at step: String
   ) async throws -> Value? {
-    let limit = state.withLock { $0.waits.received.count } + 1
-    for (number, bytes) in try await host.signals(name, limit: limit)
-    where state.withLock({ $0.waits.receive(number, at: step) }) {
-      do {
-        return try DurableValues(type).decode(bytes)
-      } catch {
-        throw stop(throwing: unknown("signal \(name)", error))
+    var hasSkipped = true
+    while hasSkipped {
+      hasSkipped = false
+      let limit = state.withLock { $0.waits.count(at: step) }
+      for (number, bytes) in try await host.signals(name, limit: limit)
+      where !state.withLock({ $0.waits.isSkipped(number, at: step) }) {
+        do {
+          let value = try DurableValues(type).decode(bytes)
+          if state.withLock({ $0.waits.receive(number, at: step) }) { return value }
+        } catch {
+          state.withLock { $0.waits.skip(number, at: step) }
+          hasSkipped = true
+          await host.refuse(number, of: name, error)
+        }
       }
     }
     return nil

@@ -29,6 +29,27 @@ package protocol DurableHost: Sendable {
   func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])]
   /// Prepares a wait for news of signals, which ends after a time as well.
   func news() -> @Sendable (_ limit: Duration) async -> Void
+  /// A step cannot read a signal, and skips it; another step may read it.
+  func refuse(_ signal: Int, of name: String, _ error: any Error) async
+  /// A step waits for a signal of a name that it can read; nil when it no longer does.
+  func expect(_ name: String, at step: String, _ expectation: SignalExpectation?)
+}
+
+extension DurableHost {
+  package func refuse(_ signal: Int, of name: String, _ error: any Error) async {}
+  package func expect(_ name: String, at step: String, _ expectation: SignalExpectation?) {}
+}
+
+/// The type of the signal that a step waits for.
+package struct SignalExpectation: Sendable {
+  /// The name of the type.
+  package let type: String
+  package let isReadable: @Sendable (_ value: [UInt8]) -> Bool
+
+  package init<Value: Codable & Sendable>(_ type: Value.Type) {
+    self.type = "\(type)"
+    isReadable = { (try? DurableValues(Value.self).decode($0)) != nil }
+  }
 }
 
 /// Which steps of a run work and which wait: a run is parked while all of its steps in progress wait, or contain one that
@@ -38,6 +59,8 @@ package struct DurableWaits: Sendable {
   private var waits: [String: DurableWait] = [:]
   /// The signals that steps have received, by their keys, until they are consumed.
   private(set) var received: [String: Int] = [:]
+  /// The signals that a step cannot read, by their keys.
+  private var unreadable: [String: Set<Int>] = [:]
   package private(set) var isParked = false
   /// Whether something of a parked run is to work again, and waits until it may.
   private var isWaking = false
@@ -92,6 +115,14 @@ package struct DurableWaits: Sendable {
     received[key] = signal
     return true
   }
+
+  /// A step skips a signal that it cannot read.
+  package mutating func skip(_ signal: Int, at key: String) { unreadable[key, default: []].insert(signal) }
+
+  package func isSkipped(_ signal: Int, at key: String) -> Bool { unreadable[key]?.contains(signal) == true }
+
+  /// How many signals a step has to see at most to see one that it can receive.
+  package func count(at key: String) -> Int { received.count + unreadable[key, default: []].count + 1 }
 
   /// The signal that the step at a key has received is consumed, or the step has failed.
   package mutating func consume(at key: String) -> Int? { received.removeValue(forKey: key) }

@@ -32,6 +32,7 @@
 
     /// Those of the subscribers to each job, and of the workers.
     let calls = Lock<[String?: [ObjectIdentifier: Call]]>([:])
+    let expectations = SignalExpectations()
     private let channel: String
     /// The connection string, until the hub listens.
     private let server: Lock<String?>

@@ -129,6 +129,9 @@
     /// The job has ended, in this state, and receives no signal.
     case ended(id: String, state: FleetState)
 
+    /// The job waits for this signal in this process, as a value of this type, which the one that was sent is not.
+    case foreignSignal(id: String, signal: String, expected: String)
+
     /// A step of a chain called what only a stage of a progression can: `waitForChildren`, `waitForSignal` or `sleep` of
     /// ``FleetJob``.
     case needsStage(id: String)
@@ -152,6 +155,8 @@
       case .foreignType(let id, let stored, let expected): "job \"\(id)\" is a \(stored), not a \(expected)"
       case .unknownShape(let id, let reason): "job \"\(id)\" has a stage that cannot be read: \(reason)"
       case .ended(let id, let state): "job \"\(id)\" is \(state) and receives no signal"
+      case .foreignSignal(let id, let signal, let expected):
+        "job \"\(id)\" waits for signal \"\(signal)\" as a value of the type \(expected), which this one is not"
       case .needsStage(let id):
         "job \"\(id)\" is a chain: wait with step(_:waitFor:) and step(_:sleep:), which are steps themselves"
       case .outsideFleet(let signal): "signal \"\(signal)\": only a step of a chain on a fleet can wait for it"
@@ -175,6 +180,9 @@
 
     /// An attempt ended other than with a result: with the job's next state, and the error if it failed.
     case ended(id: String, progression: String, state: FleetState, attempt: Int, error: (any Error)?)
+
+    /// A step skipped a signal that it cannot read; ``Fleet/refusedSignals(of:)`` returns it.
+    case signalRefused(id: String, signal: String, error: any Error)
 
     /// The worker lost its lease: these jobs are cancelled here, and run elsewhere.
     case leaseLost(ids: [String])

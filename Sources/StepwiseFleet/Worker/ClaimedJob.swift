@@ -284,6 +284,25 @@
       try await signals(name, limit: limit, except: [])
     }
 
+    func expect(_ name: String, at step: String, _ expectation: SignalExpectation?) {
+      surroundings.hub.expectations.set(expectation, for: name, of: row.id, at: step)
+    }
+
+    /// Notes why a signal cannot be read: it ends no wait from then on, and is kept.
+    func refuse(_ signal: Int, of name: String, _ error: any Error) async {
+      surroundings.report(.signalRefused(id: row.id, signal: name, error: error))
+      let refusal = "UPDATE @.signals SET refusal = $3 WHERE job = $1 AND number = $2 AND NOT is_taken"
+      let (id, number) = (PostgresValue.text(row.id), PostgresValue.integer(Int64(signal)))
+      do {
+        _ = try await surroundings.run(refusal, [id, number, .text(Ending.text(error))])
+      } catch {
+        // The database may not have each character.
+        _ = try? await surroundings.run(refusal, [id, number, .text("the signal is of another type")])
+      }
+      // Another step may have been about to look.
+      surroundings.hub.deliver(to: row.id)
+    }
+
     /// The names of the signals that the job waits for.
     var awaitedSignals: [String] {
       let (run, waits) = state.withLock { ($0.run, $0.waits) }

@@ -117,16 +117,15 @@
     /// Waits in a stage for a signal, without a slot; use `step(_:waitFor:)` in a chain.
     ///
     /// Signals of a name are received in the order in which they were sent, also those that were sent earlier. One is
-    /// consumed when the stage's result is saved, and received again by a stage that is repeated. This throws as
-    /// `sleep(for:as:)` does.
+    /// consumed when the stage's result is saved, and received again by a stage that is repeated. One of another type is
+    /// skipped, and kept for ``Fleet/refusedSignals(of:)``. This throws as `sleep(for:as:)` does.
     ///
     /// - Parameters:
     ///   - name: The name of the signal, as `send` has it.
     ///   - type: The type of the signal.
     ///   - timeout: The limit for the wait, by the database's clock; it is stored.
     /// - Returns: The signal.
-    /// - Throws: `TimeoutError`; `CancellationError`; ``FleetError/unknownShape(id:reason:)`` for a signal of another
-    ///   type; ``PostgresError``; an error that suspends the job.
+    /// - Throws: `TimeoutError`; `CancellationError`; ``PostgresError``; an error that suspends the job.
     @concurrent public func waitForSignal<Signal: Codable & Sendable>(
       _ name: String,
       as type: Signal.Type,
@@ -135,7 +134,10 @@
       try checkStage()
       var end: (seconds: Double, rest: Duration)?
       if let timeout { end = try await claim.end(of: timeout, name) }
-      let signal = try await wait(for: name, until: end) { try await claim.receive(name, as: type) }
+      let skipped = Lock<[Int64]>([])
+      claim.expect(name, at: name, SignalExpectation(type))
+      defer { claim.expect(name, at: name, nil) }
+      let signal = try await wait(for: name, until: end) { try await claim.receive(name, as: type, except: skipped) }
       guard let signal else { throw TimeoutError(step: name, duration: timeout ?? .zero) }
       return signal
     }
@@ -181,14 +183,24 @@
     }
 
     /// Returns the oldest signal that this attempt has not received; it is consumed with the next save.
-    func receive<Signal: Codable>(_ name: String, as type: Signal.Type) async throws -> Signal? {
-      let taken = state.withLock { $0.received }
-      guard let signal = try await signals(name, limit: 1, except: taken).first else { return nil }
-      state.withLock { $0.received.append(Int64(signal.number)) }
-      do {
-        return try DurableValues(type).decode(signal.value)
-      } catch {
-        throw FleetError.unknownShape(id: row.id, reason: "signal \"\(name)\": \(error)")
+    ///
+    /// It skips those that are not of the type.
+    func receive<Signal: Codable>(
+      _ name: String,
+      as type: Signal.Type,
+      except skipped: borrowing Lock<[Int64]>
+    ) async throws -> Signal? {
+      while true {
+        let known = state.withLock { $0.received } + skipped.withLock { $0 }
+        guard let signal = try await signals(name, limit: 1, except: known).first else { return nil }
+        do {
+          let value = try DurableValues(type).decode(signal.value)
+          state.withLock { $0.received.append(Int64(signal.number)) }
+          return value
+        } catch {
+          skipped.withLock { $0.append(Int64(signal.number)) }
+          await refuse(signal.number, of: name, error)
+        }
       }
     }
   }
@@ -198,6 +210,9 @@
     ///
     /// The signal is kept until the job waits for it. Signals of a name are received in the order in which they were sent.
     ///
+    /// A step receives only signals of the type that it waits for. If the job waits in this process, another one is refused
+    /// here; otherwise the step skips it, and you find it in ``refusedSignals(of:)``.
+    ///
     /// - Parameters:
     ///   - value: The signal.
     ///   - id: The job.
@@ -206,7 +221,7 @@
     ///     when your code may be repeated.
     /// - Returns: A Boolean value that indicates whether the job had no signal with the identity.
     /// - Throws: ``FleetError/notFound(id:)``; ``FleetError/ended(id:state:)``; ``FleetError/unstorable(id:reason:)``;
-    ///   ``PostgresError``.
+    ///   ``FleetError/foreignSignal(id:signal:expected:)``; ``PostgresError``.
     @discardableResult
     @concurrent public func send<Signal: Codable & Sendable>(
       _ value: Signal,
@@ -223,6 +238,7 @@
       guard !(name + (message ?? "")).utf8.contains(0) else {
         throw FleetError.unstorable(id: id, reason: "the name or the id of the signal contains a NUL")
       }
+      try hub.expectations.check(Array(text.utf8), for: name, of: id)
       let row = try await database.run(
         "SELECT o_answer, o_state, o_name FROM @.send($1, $2, $3, $4)",
         [.text(id), .text(name), .text(message ?? UUID().uuidString), .text(text)]
@@ -244,7 +260,7 @@
   ///
   /// While the run waits it takes no slot of a worker. The signal is consumed in the commit that stores the step's value,
   /// and the end of the wait is stored either way: a further run of the code receives the same signal or the same
-  /// `TimeoutError`.
+  /// `TimeoutError`. A signal of another type is skipped, and kept for ``Fleet/refusedSignals(of:)``.
   ///
   /// ```swift
   /// let approval = try await step("approval", waitFor: Approval.self, timeout: .seconds(3 * 86_400))
