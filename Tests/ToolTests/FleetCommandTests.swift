@@ -87,7 +87,9 @@
     @Test
     func `A job that waits for a signal has no due time`() async throws {
       try await withFleet { sample, fleet in
-        try await sample.fleet.database.run("UPDATE @.jobs SET run_at = 'infinity' WHERE id = 'scheduled-1'")
+        try await sample.fleet.database.run(
+          "UPDATE @.jobs SET run_at = 'infinity', waits_for = '{approval}' WHERE id = 'scheduled-1'"
+        )
         for text in [await fleet("status"), await fleet("jobs"), await fleet("show", "scheduled-1")] {
           #expect(text.code == .success, "\(text)")
         }

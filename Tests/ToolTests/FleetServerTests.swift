@@ -141,6 +141,37 @@
     }
 
     @Test
+    func `The page colours its charts, and not the timeline`() async throws {
+      try await withSite { site in
+        let page = try await site.send("job?id=failed-1")
+        #expect(page.text.contains(".plot rect {") && !page.text.contains("\nrect {"))
+      }
+    }
+
+    @Test
+    func `An order that was undone has no button to retry it, and says what can be done`() async throws {
+      let sample = try await SampleFleet()
+      let chain = Chain("order") { (n: Int) in
+        if n > 0 { throw TimeoutError(step: "pay", duration: .seconds(1)) }
+        return n
+      }
+      sample.fleet.register(chain)
+      try await sample.fleet.enqueue(chain, 1, id: "undone-1")
+      let token = CancellationToken()
+      let worker = Task { try await sample.fleet.work(until: token) }
+      while try await sample.fleet.status(of: "undone-1")?.state != .failed { await Task.yield() }
+      token.cancel()
+      try await worker.value
+      let site = Site(sample: sample, server: try FleetServer(sample.fleet, hasValues: false))
+      let page = try await site.send("job?id=undone-1")
+      #expect(page.text.contains("so there is nothing to retry") && !page.text.contains("action=\"retry\""))
+      let refused = try await site.post("retry", "id=undone-1")
+      #expect(refused.status == 409 && refused.text.contains("under a new id"))
+      site.server.server.stop()
+      try await sample.drop()
+    }
+
+    @Test
     func `Buttons retry, cancel, pause and resume`() async throws {
       try await withSite { site in
         let fleet = site.sample.fleet

@@ -30,7 +30,7 @@ extension Chain where Input: Codable, Output: Codable {
   /// A run that has ended returns its value or throws its error without running anything, until `store.remove(id)`.
   ///
   /// - Parameters:
-  ///   - input: The first step's input. It has to equal that of earlier runs with the id.
+  ///   - input: The first step's input. If its type is `Equatable`, it has to equal that of earlier runs with the id.
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
   ///   - store: The store for the values.
   ///   - version: A number of your code that is stored when the run begins; read it as ``CurrentRun/version``.
@@ -58,7 +58,7 @@ extension Chain where Input: Codable, Output: Codable {
   /// interrupted and its completed steps are undone.
   ///
   /// - Parameters:
-  ///   - input: The first step's input. It has to equal that of earlier runs with the id.
+  ///   - input: The first step's input. If its type is `Equatable`, it has to equal that of earlier runs with the id.
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
   ///   - store: The store for the values.
   ///   - version: A number of your code that is stored when the run begins; read it as ``CurrentRun/version``.

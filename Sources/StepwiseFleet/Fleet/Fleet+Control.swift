@@ -26,7 +26,11 @@
           ELSE pg_notify($3, CASE WHEN o_state = 'running' THEN 'c' ELSE 's' END || o_id)::text END, o_id = ANY ($1)
         FROM (SELECT DISTINCT * FROM @.cancel($1, $2)) AS changed
         """,
-        [.texts(ids), .text(reason), .text(configuration.schema)]
+        [
+          // PostgreSQL stores no NUL, and no job has one in its id.
+          .texts(ids.filter { !$0.utf8.contains(0) }), .text(reason?.replacing("\0", with: "")),
+          .text(configuration.schema),
+        ]
       )
       return rows.count { $0.isTrue(1) }
     }
@@ -74,13 +78,15 @@
 
     /// Queues a dead letter or a cancelled job again, at the stage it had reached and with all of its attempts.
     ///
-    /// A chain whose run has failed or was cancelled, and was undone, is not queued again.
+    /// A chain whose run has failed or was cancelled, and was undone, is not queued again: see ``FleetStatus/isRequeueable``.
+    /// Enqueue it under a new id, or under the same one with ``FleetOptions/Replacement/finished``.
     ///
     /// - Parameter id: The id.
     /// - Returns: A Boolean value that indicates whether the job was queued.
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func requeue(_ id: String) async throws -> Bool {
+      if id.utf8.contains(0) { return false }
       let rows = try await database.run(
         """
         UPDATE @.jobs SET

@@ -16,7 +16,8 @@
     ///   - id: The name of this piece of work: 1 to 200 bytes of UTF-8 without NUL.
     ///   - options: Priority, key and time.
     /// - Returns: A Boolean value that indicates whether the id was free.
-    /// - Throws: ``FleetError`` when the id or the stage cannot be stored; ``PostgresError``.
+    /// - Throws: ``FleetError`` when the id or the stage cannot be stored, or a job of another type has the id;
+    ///   ``PostgresError``.
     @discardableResult
     @concurrent public func enqueue<P: Progression & Codable>(
       _ progression: P,
@@ -34,7 +35,8 @@
     ///   - progressions: The ids and the stages to begin with.
     ///   - options: Priority, key and time of all of them.
     /// - Returns: The number of jobs that were added.
-    /// - Throws: ``FleetError`` when an id or a stage cannot be stored; ``PostgresError``.
+    /// - Throws: ``FleetError`` when an id or a stage cannot be stored, or a job of another type has an id; then the
+    ///   others are added. ``PostgresError``.
     @discardableResult
     @concurrent public func enqueue<P: Progression & Codable>(
       _ progressions: [(id: String, progression: P)],
@@ -70,7 +72,8 @@
     ///   - version: The number of your code, for `CurrentRun.version`.
     ///   - options: Priority, key and time.
     /// - Returns: A Boolean value that indicates whether the id was free.
-    /// - Throws: ``FleetError`` when the id or the input cannot be stored; ``PostgresError``.
+    /// - Throws: ``FleetError`` when the id or the input cannot be stored, or a job of another type has the id;
+    ///   ``PostgresError``.
     @discardableResult
     @concurrent public func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
       _ chain: Chain<Input, Output>,
@@ -92,7 +95,8 @@
     ///   - version: The number of your code, for `CurrentRun.version`.
     ///   - options: Priority, key and time of all of them.
     /// - Returns: The number of runs that were added.
-    /// - Throws: ``FleetError`` when an id or an input cannot be stored; ``PostgresError``.
+    /// - Throws: ``FleetError`` when an id or an input cannot be stored, or a job of another type has an id; then the
+    ///   others are added. ``PostgresError``.
     @discardableResult
     @concurrent public func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
       _ chain: Chain<Input, Output>,
@@ -143,13 +147,22 @@
       let insertion = Self.insertion(options.replacing)
       let row = try await database.run(insertion, parameters(batch, options, parent: parent, channel: nil)).first
       if row?.isTrue(1) == true { await announce(batch.name, batch.ids.count) }
-      return Int(row?.integer(0) ?? 0)
+      let count = Int(row?.integer(0) ?? 0)
+      if count < batch.ids.count { try await checkType(of: batch) }
+      return count
+    }
+
+    /// Throws when an id of a batch belongs to a job of another type.
+    private func checkType(of batch: FleetBatch) async throws {
+      let foreign = "SELECT id, name FROM @.jobs WHERE id = ANY ($1) AND name <> $2 ORDER BY id LIMIT 1"
+      guard let row = try await database.run(foreign, [.texts(batch.ids), .text(batch.name)]).first else { return }
+      throw FleetError.foreignType(id: row.text(0) ?? "", stored: row.text(1) ?? "", expected: batch.name)
     }
 
     /// Enqueues a batch of one job, in one statement with those of its kind that other Tasks enqueue while one is under way.
     func enqueueOne(_ batch: FleetBatch, options: FleetOptions) async throws -> Bool {
       guard options.replacing == .nothing else { return try await enqueue(batch, options: options) == 1 }
-      return try await enqueuer.add((batch, options)) { [self] jobs in
+      let isAdded = try await enqueuer.add((batch, options)) { [self] jobs in
         let options = jobs[0].options
         var batch = jobs[0].batch
         for job in jobs.dropFirst() { batch.append(job.batch) }
@@ -159,6 +172,8 @@
         var added = Set(rows.compactMap { $0.text(0) })
         return batch.ids.map { added.remove($0) != nil }
       }
+      if !isAdded { try await checkType(of: batch) }
+      return isAdded
     }
 
     func statement(for batch: FleetBatch, _ options: FleetOptions) throws -> FleetStatement {

@@ -73,8 +73,11 @@
     }
 
     func statuses(of ids: [String]) async throws -> [FleetStatus] {
-      try await database.run("SELECT \(FleetStatus.columns) FROM @.jobs WHERE id = ANY ($1)", [.texts(ids)])
-        .map(FleetStatus.init)
+      try await database.run(
+        "SELECT \(FleetStatus.columns) FROM @.jobs WHERE id = ANY ($1)",
+        [.texts(ids.filter { !$0.utf8.contains(0) })]
+      )
+      .map(FleetStatus.init)
     }
 
     /// Returns a page of jobs, in the order of their ids.

@@ -69,6 +69,10 @@
     public let startedAt: Double?
     /// When it ended; nil before.
     public let endedAt: Double?
+    /// A Boolean value that indicates whether ``Fleet/requeue(_:)`` queues the job again.
+    ///
+    /// It is false for a chain that failed or was cancelled and has undone its steps: nothing of it is left to continue.
+    public let isRequeueable: Bool
   }
 
   extension FleetStatus {
@@ -77,7 +81,8 @@
       id, name, state, attempt, version, worker, error, cancel_requested, cancel_reason,
       EXISTS (SELECT FROM @.pauses p WHERE p.name = jobs.name), priority, key, parent,
       extract(epoch FROM created_at)::float8, extract(epoch FROM run_at)::float8,
-      extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8
+      extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
+      state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL)
       """
 
     init(_ row: PostgresRow) {
@@ -98,6 +103,7 @@
       dueAt = row.real(14) ?? 0
       startedAt = row.real(15)
       endedAt = row.real(16)
+      isRequeueable = row.isTrue(17)
     }
   }
 
@@ -178,7 +184,8 @@
     /// A stage of a job is stored: the number of stages, and whether the job has its result.
     case saved(id: String, stageCount: Int, isLast: Bool)
 
-    /// An attempt ended other than with a result: with the job's next state, and the error if it failed.
+    /// An attempt ended other than with a stage that ``saved(id:stageCount:isLast:)`` reports: with the job's next state, and
+    /// the error if it failed. A chain ends so in each case, also when it is done.
     case ended(id: String, progression: String, state: FleetState, attempt: Int, error: (any Error)?)
 
     /// A step skipped a signal that it cannot read; ``Fleet/refusedSignals(of:)`` returns it.

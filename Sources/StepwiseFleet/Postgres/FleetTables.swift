@@ -282,6 +282,10 @@
         GET DIAGNOSTICS o_freed = ROW_COUNT;
         DELETE FROM @.workers w WHERE w.id = ANY (dead)
           AND NOT EXISTS (SELECT FROM @.jobs r WHERE r.state = 'running' AND r.worker = w.id);
+        -- In a transaction of another level, a child that ended may not have seen the wait for it; the fleet's own have this one.
+        IF current_setting('transaction_isolation') <> 'read committed' THEN
+          UPDATE @.waits w SET state = 1 FROM @.jobs c WHERE w.state = 0 AND c.id = w.child AND c.finished_at IS NOT NULL;
+        END IF;
         WITH seen AS (
           UPDATE @.waits SET state = 2 WHERE ctid = ANY (
             ARRAY (SELECT ctid FROM @.waits WHERE state = 1 FOR UPDATE SKIP LOCKED)

@@ -161,6 +161,33 @@
       /// The names of the statements that it has prepared.
       var prepared: [String: String] = [:]
       var lastUse = ContinuousClock.now
+      /// Whether the server would run a statement at another level than read committed, at which each statement of a
+      /// function sees what was committed before it. No setting of the session is changed, so transactions set theirs.
+      let needsLevel: Bool
+
+      init(_ connectionString: String, deadline: ContinuousClock.Instant) throws(PostgresError) {
+        socket = try PostgresSocket(connectionString, deadline: deadline)
+        let level = try socket.run("SELECT current_setting('default_transaction_isolation')", deadline: deadline)
+        needsLevel = level.first?.text(0) != "read committed"
+      }
+
+      func execute(
+        _ name: String,
+        _ parameters: [PostgresValue],
+        deadline: ContinuousClock.Instant
+      ) throws(PostgresError) -> [PostgresRow] {
+        guard needsLevel else { return try socket.execute(name, parameters, deadline: deadline) }
+        try socket.run("BEGIN ISOLATION LEVEL READ COMMITTED", deadline: deadline)
+        do {
+          let rows = try socket.execute(name, parameters, deadline: deadline)
+          try socket.run("COMMIT", deadline: deadline)
+          return rows
+        } catch {
+          // Without an answer, the connection is closed, and the transaction with it.
+          if error.code != .connection { try socket.run("ROLLBACK", deadline: deadline) }
+          throw error
+        }
+      }
     }
 
     private let connectionString: String
@@ -217,7 +244,7 @@
       let deadline = ContinuousClock.now + limit
       var connection =
         if let last { last } else {
-          Connection(socket: try PostgresSocket(connectionString, deadline: deadline))
+          try Connection(connectionString, deadline: deadline)
         }
       do {
         let name = connection.prepared[sql] ?? "stepwise_\(connection.prepared.count)"
@@ -225,7 +252,7 @@
           try connection.socket.prepare(sql, as: name, parameters, deadline: deadline)
           connection.prepared[sql] = name
         }
-        let rows = try connection.socket.execute(name, parameters, deadline: deadline)
+        let rows = try connection.execute(name, parameters, deadline: deadline)
         release(connection)
         return rows
       } catch {

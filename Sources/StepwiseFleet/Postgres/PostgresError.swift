@@ -39,6 +39,12 @@ public struct PostgresError: Error, Hashable, Sendable {
   /// Class 42 is a missing right, table, column or function; 3F000 a missing schema.
   var isPermanent: Bool { ["42", "3F"].contains(sqlState?.prefix(2)) && !isTransient }
 
+  /// A Boolean value that indicates whether the server can never store a value of the statement.
+  ///
+  /// Class 22 is a value that no column of the type can have, such as a character that the encoding of the database lacks;
+  /// class 54 one that exceeds a limit of the server.
+  var isUnstorable: Bool { ["22", "54"].contains(sqlState?.prefix(2)) && !isTransient }
+
   /// 25006 is a server that is a standby.
   private var isReadOnly: Bool { sqlState == "25006" }
 

@@ -59,6 +59,13 @@
       _ = try result(deadline: deadline)
     }
 
+    /// Runs a statement without parameters, which is not prepared.
+    @discardableResult
+    func run(_ sql: String, deadline: ContinuousClock.Instant) throws(PostgresError) -> [PostgresRow] {
+      guard PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 1 else { throw broken() }
+      return try result(deadline: deadline)
+    }
+
     /// Runs a prepared statement.
     func execute(
       _ name: String,

@@ -15,8 +15,8 @@
     ///
     /// Ids are made of the name and the time: `nightly@2026-11-22T03:00:00Z`. A worker of the fleet enqueues a tick
     /// when it is due. Of ticks that passed while no worker ran, the first is enqueued, and the others are not. When
-    /// clocks go forward, a tick in the hour that is left out comes an hour later; when they go back, the hour that is
-    /// repeated has its ticks once.
+    /// clocks go forward, a tick in the hour that is left out comes an hour later. When they go back, a schedule whose
+    /// minute or hour begins with `*` runs on through the hour that is repeated, and another one has its ticks in it once.
     ///
     /// A schedule of the same name is replaced; an unchanged one keeps its next time.
     ///
@@ -37,17 +37,11 @@
     ) async throws {
       guard (1...170).contains(name.utf8.count), !name.utf8.contains(0) else { throw FleetError.invalidID(id: name) }
       let expression = try Self.parse(cron, name)
-      let known = try await database.run(
-        """
-        SELECT extract(epoch FROM clock_timestamp() AT TIME ZONE name)::bigint FROM pg_catalog.pg_timezone_names
-        WHERE name = $1 LIMIT 1
-        """,
-        [.text(timeZone)]
-      )
-      guard let wall = known.first?.integer(0) else {
+      let zones = "SELECT name FROM pg_catalog.pg_timezone_names WHERE name = $1 LIMIT 1"
+      guard !timeZone.utf8.contains(0), try await !database.run(zones, [.text(timeZone)]).isEmpty else {
         throw FleetError.invalidSchedule(name: name, reason: "the server does not know the time zone \"\(timeZone)\"")
       }
-      guard let next = expression.next(after: wall) else {
+      guard let next = try await next(of: expression, in: timeZone) else {
         throw FleetError.invalidSchedule(name: name, reason: "no day matches \"\(cron)\"")
       }
       let batch = try FleetBatch([(id: name, progression: progression)])
@@ -55,14 +49,14 @@
         """
         INSERT INTO @.schedules AS s
           (name, cron, zone, next_at, progression, key, priority, keeps_stages, shape, first)
-        VALUES ($1, $2, $3, (timestamp 'epoch' + $4 * interval '1 second') AT TIME ZONE $3, $5, $6, $7, $8, $9, $10)
+        VALUES ($1, $2, $3, to_timestamp($4), $5, $6, $7, $8, $9, $10)
         ON CONFLICT (name) DO UPDATE SET
           next_at = CASE WHEN s.cron = EXCLUDED.cron AND s.zone = EXCLUDED.zone THEN s.next_at ELSE EXCLUDED.next_at END,
           cron = EXCLUDED.cron, zone = EXCLUDED.zone, progression = EXCLUDED.progression, key = EXCLUDED.key,
           priority = EXCLUDED.priority, keeps_stages = EXCLUDED.keeps_stages, shape = EXCLUDED.shape, first = EXCLUDED.first
         """,
         [
-          .text(name), .text(cron), .text(timeZone), .integer(next), .text(batch.name),
+          .text(name), .text(cron), .text(timeZone), .real(Double(next)), .text(batch.name),
           .text(options.key), .integer(Int64(options.priority)), .flag(options.keepsStages),
           .integer(Int64(batch.shape)), .text(batch.stages[0]),
         ]
@@ -84,19 +78,18 @@
     @concurrent func tick() async throws {
       let due = try await database.run(
         """
-        SELECT name, cron, zone, extract(epoch FROM next_at)::float8,
-          extract(epoch FROM greatest(clock_timestamp(), next_at) AT TIME ZONE zone)::bigint
+        SELECT name, cron, zone, extract(epoch FROM next_at)::float8
         FROM @.schedules WHERE next_at <= clock_timestamp() ORDER BY next_at LIMIT 100
         """
       )
       for row in due {
-        guard let name = row.text(0), let cron = row.text(1), let seconds = row.real(3), let wall = row.integer(4),
-          let next = try Self.parse(cron, name).next(after: wall)
+        guard let name = row.text(0), let cron = row.text(1), let zone = row.text(2), let seconds = row.real(3),
+          let next = try await next(of: Self.parse(cron, name), in: zone, after: seconds)
         else { continue }
         let added = try await database.run(
           """
           WITH moved AS (
-            UPDATE @.schedules SET next_at = (timestamp 'epoch' + $3 * interval '1 second') AT TIME ZONE zone
+            UPDATE @.schedules SET next_at = to_timestamp($3)
             WHERE name = $1 AND extract(epoch FROM next_at)::float8 = $2
             RETURNING *
           )
@@ -105,10 +98,39 @@
             key, priority, 'queued', to_timestamp($2), keeps_stages, shape, first, shape FROM moved
           ON CONFLICT (id) DO NOTHING RETURNING name
           """,
-          [.text(name), .real(seconds), .integer(next)]
+          [.text(name), .real(seconds), .real(Double(next))]
         )
         if let name = added.first?.text(0) { await announce(name, 1) }
       }
+    }
+
+    /// Returns the first time of a schedule after now and another time, in seconds since 1970; nil for none.
+    ///
+    /// A wildcard schedule follows the time that passes, and runs on through an hour that is repeated: its next three hours
+    /// are looked at minute by minute. Another one follows the clock on the wall, which shows its times once a day.
+    func next(of cron: CronExpression, in zone: String, after seconds: Double = 0) async throws -> Int64? {
+      let times = try await database.run(
+        """
+        SELECT extract(epoch FROM t.at)::bigint, extract(epoch FROM t.at AT TIME ZONE $1)::bigint FROM (
+          SELECT date_trunc('minute', greatest(clock_timestamp(), to_timestamp($2))) + m * interval '1 minute' AS at
+          FROM generate_series(0, $3) AS m
+        ) AS t ORDER BY 1
+        """,
+        [.text(zone), .real(seconds), .integer(cron.isWildcard ? 180 : 0)]
+      ).compactMap { row in row.integer(0).flatMap { time in row.integer(1).map { (time: time, wall: $0) } } }
+      if let next = times.dropFirst().first(where: { cron.matches(wall: $0.wall) }) { return next.time }
+      guard let wall = times.last.flatMap({ cron.next(after: $0.wall) }) else { return nil }
+      // Of a time that the clock shows twice, the server takes the second.
+      return try await database.run(
+        """
+        SELECT extract(epoch FROM CASE
+          WHEN $3 AND (t.at - interval '1 hour') AT TIME ZONE $1 = t.wall THEN t.at - interval '1 hour' ELSE t.at END)::bigint
+        FROM (
+          SELECT w.wall, w.wall AT TIME ZONE $1 AS at FROM (SELECT timestamp 'epoch' + $2 * interval '1 second' AS wall) AS w
+        ) AS t
+        """,
+        [.text(zone), .integer(wall), .flag(cron.isWildcard)]
+      ).first?.integer(0)
     }
 
     private static func parse(_ cron: String, _ name: String) throws(FleetError) -> CronExpression {
@@ -130,6 +152,8 @@
     private let weekdays: Set<Int>
     /// If both the day of the month and the weekday are restricted, either is enough.
     private let matchesEitherDay: Bool
+    /// Whether the minute or the hour is a wildcard, so that the schedule is one of intervals rather than of times of day.
+    let isWildcard: Bool
 
     init(_ text: String) throws(Failure) {
       let fields = text.split(whereSeparator: \.isWhitespace).map { String($0).lowercased() }
@@ -145,6 +169,7 @@
       self.months = try Self.values(fields[3], 1...12, "month", names: months)
       let weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
       self.weekdays = Set(try Self.values(fields[4], 0...7, "weekday", names: weekdays, first: 0).map { $0 % 7 })
+      isWildcard = fields[0].hasPrefix("*") || fields[1].hasPrefix("*")
       matchesEitherDay = !fields[2].hasPrefix("*") && !fields[4].hasPrefix("*")
     }
 
@@ -159,6 +184,14 @@
         if let time = times.first(where: { day * 1_440 + $0 >= start }) { return Int64(day * 1_440 + time) * 60 }
       }
       return nil
+    }
+
+    /// Whether the expression includes the minute of a wall-clock time, in seconds as if the clock showed UTC.
+    func matches(wall seconds: Int64) -> Bool {
+      let minute = Int((Double(seconds) / 60).rounded(.down))
+      let day = Int((Double(minute) / 1_440).rounded(.down))
+      let time = minute - day * 1_440
+      return hours.contains(time / 60) && minutes.contains(time % 60) && matches(day)
     }
 
     /// Whether the expression includes a day, which is a number of days since 1 January 1970.

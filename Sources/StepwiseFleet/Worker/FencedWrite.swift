@@ -262,11 +262,29 @@
     var isUncounted = false
     /// The outcome of a chain.
     var outcome: String?
+    /// The error of a chain's outcome, for the event.
+    var failure: (any Error)?
 
     /// The text of an error, as it is stored.
     static func text(_ error: Any) -> String {
       let text = String(describing: error).replacing("\0", with: "")
       return text.count > 2_000 ? text.prefix(2_000) + "…" : text
+    }
+  }
+
+  extension Ending {
+    /// Returns what to store instead of what the database has refused, as it cannot store a character or so much.
+    func replaced(after refusal: any Error) -> Ending {
+      if let error, !error.utf8.allSatisfy({ $0 < 128 }) {
+        var ending = self
+        ending.error = Self.ascii(error)
+        return ending
+      }
+      return Ending(state: .failed, error: error ?? Self.ascii("\(refusal)"))
+    }
+
+    private static func ascii(_ text: String) -> String {
+      String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isASCII ? $0 : "?" }))
     }
   }
 
@@ -306,7 +324,8 @@
           run_at = CASE WHEN j.cancel_requested AND i.wait_end IS NOT NULL OR i.is_due THEN clock_timestamp()
             WHEN i.wait_end IS NOT NULL THEN to_timestamp(i.wait_end::float8)
             WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
-          error = coalesce(i.error, j.error), waits_for = i.waits_for::text[], worker = NULL,
+          error = CASE WHEN i.outcome IS NULL AND i.state <> 'done' THEN coalesce(i.error, j.error) ELSE i.error END,
+          waits_for = i.waits_for::text[], worker = NULL,
           attempt = j.attempt - CASE WHEN i.waits THEN 1 + j.deaths WHEN i.is_uncounted THEN 1 ELSE 0 END,
           deaths = CASE WHEN i.waits THEN 0 ELSE j.deaths END,
           finished_at = CASE WHEN i.state IN ('done', 'failed', 'cancelled')

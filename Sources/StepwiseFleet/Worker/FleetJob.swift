@@ -238,6 +238,7 @@
       guard !(name + (message ?? "")).utf8.contains(0) else {
         throw FleetError.unstorable(id: id, reason: "the name or the id of the signal contains a NUL")
       }
+      if id.utf8.contains(0) { throw FleetError.notFound(id: id) }
       try hub.expectations.check(Array(text.utf8), for: name, of: id)
       let row = try await database.run(
         "SELECT o_answer, o_state, o_name FROM @.send($1, $2, $3, $4)",

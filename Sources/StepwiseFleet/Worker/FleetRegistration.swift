@@ -85,7 +85,9 @@
           case .failed: .failed
           case .cancelled: .cancelled
           }
-        return Ending(state: state, error: outcome.failure.map(Ending.text), outcome: outcome.text)
+        var ending = Ending(state: state, error: outcome.failure.map(Ending.text), outcome: outcome.text)
+        if state == .failed { ending.failure = try? StoredOutcome.error(outcome.text, of: chain.hostedName) }
+        return ending
       }
     }
   }

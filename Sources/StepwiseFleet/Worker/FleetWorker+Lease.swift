@@ -86,7 +86,7 @@
         onEvent(.registered(worker: worker))
         attention.raise()
       } catch {
-        report(.heartbeatFailed(error), error)
+        report(.heartbeatFailed(error), error, isRegistration: true)
         try? await Task.sleep(for: .milliseconds(500))
       }
     }
@@ -171,7 +171,8 @@
         ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until, renewed_at = clock_timestamp()
         """,
         [
-          .text(configuration.workerName), lease, .integer(worker), .texts(names), .integer(Int64(configuration.slots)),
+          .text(configuration.workerName.replacing("\0", with: "")), lease, .integer(worker), .texts(names),
+          .integer(Int64(configuration.slots)),
         ],
         within: limit
       )

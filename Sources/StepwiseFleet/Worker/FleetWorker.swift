@@ -97,17 +97,20 @@
     ///
     /// If the server refuses the write for a reason that stays, the worker drains, and returns the job to the queue at the end.
     ///
-    /// - Throws: `LostJob` when the job is not this worker's any more.
+    /// - Throws: `LostJob` when the job is not this worker's any more; ``FleetError/unstorable(id:reason:)`` when the server can
+    ///   never store the write.
     func store<Write: FencedWrite>(_ write: Write, with batcher: Batcher<Write, Bool>) async throws {
-      let isStored = try await batcher.add(write) { [self] writes in
-        do {
-          return try await whileLeased { try await fleet.store(writes, within: limit) }
-        } catch let error as PostgresError where error.isPermanent {
-          report(.heartbeatFailed(error), error)
-          throw LostJob()
+      do {
+        let isStored = try await batcher.add(write) { [self] writes in
+          try await whileLeased { try await fleet.store(writes, within: limit) }
         }
+        if !isStored { throw LostJob() }
+      } catch let error as PostgresError where error.isPermanent {
+        report(.heartbeatFailed(error), error)
+        throw LostJob()
+      } catch let error as PostgresError where error.isUnstorable {
+        throw FleetError.unstorable(id: write.claim.id, reason: "\(error)")
       }
-      if !isStored { throw LostJob() }
     }
 
     /// Runs a statement for a job; while the lease lasts, a server that cannot be reached, or has no space, is waited for.
@@ -122,9 +125,11 @@
     }
 
     /// Reports an event; a permanent error begins the drain.
-    func report(_ event: FleetEvent, _ error: any Error) {
+    func report(_ event: FleetEvent, _ error: any Error, isRegistration: Bool = false) {
       onEvent(event)
-      guard let error = error as? PostgresError, error.isPermanent else { return }
+      guard let error = error as? PostgresError, error.isPermanent || isRegistration && error.isUnstorable else {
+        return
+      }
       state.withLock { if $0.failure == nil { $0.failure = error } }
       drain()
     }
@@ -302,18 +307,17 @@
       let ending = end ?? ending(job, failure, interruption)
       if let ending, !job.isDone {
         freeSlot(of: job.row.fence)
-        await store(ending, job)
-        if ending.state != .done {
-          onEvent(
-            .ended(
-              id: job.row.id,
-              progression: job.row.name,
-              state: ending.state,
-              attempt: job.attempt,
-              error: ending.error == nil ? nil : job.row.isChain ? failure : job.timeout ?? failure
-            )
+        let (stored, refusal) = await store(ending, job)
+        onEvent(
+          .ended(
+            id: job.row.id,
+            progression: job.row.name,
+            state: stored.state,
+            attempt: job.attempt,
+            error: stored.error == nil
+              ? nil : refusal ?? ending.failure ?? (job.row.isChain ? failure : job.timeout ?? failure)
           )
-        }
+        )
       }
       ended(job)
     }
@@ -348,20 +352,32 @@
     }
 
     /// Stores an ending; while the server cannot be reached, tries again until the lease is over.
-    private func store(_ ending: Ending, _ job: ClaimedJob) async {
-      let attempt = EndedAttempt(claim: job.row.claim, ending: ending)
-      while state.withLock({ $0.machine.interruption(of: job.row.fence) != .loss }) {
+    ///
+    /// One that the server can never store is replaced by one that says so.
+    ///
+    /// - Returns: What was stored, and the error that ended the job instead of its own ending.
+    private func store(_ ending: Ending, _ job: ClaimedJob) async -> (Ending, (any Error)?) {
+      var (ending, refusal, refusals) = (ending, (any Error)?.none, 0)
+      while state.withLock({ $0.machine.interruption(of: job.row.fence) != .loss }), refusals < 10 {
         do {
-          try await store(attempt, with: ends)
+          try await store(EndedAttempt(claim: job.row.claim, ending: ending), with: ends)
           // A child may have ended before the wait for it was stored.
           if ending.state == .waiting { try await sweep() }
-          return
+          break
         } catch is LostJob {
-          return
+          break
+        } catch let error as FleetError {
+          refusals += 1
+          let replaced = ending.replaced(after: error)
+          if replaced.state != ending.state { refusal = error }
+          ending = replaced
         } catch {
+          // A drain does not wait without end for a statement that the server refuses; the job returns to the queue.
+          if let error = error as? PostgresError, !error.isTemporary { refusals += 1 }
           try? await Task.sleep(for: .milliseconds(200))
         }
       }
+      return (ending, refusal)
     }
 
     /// Frees what dead workers held, and wakes parents.

@@ -36,11 +36,13 @@ import CommandKit
       ) { try await $0.jobs() },
       command("show <id>", "shows one job: its state, stages, errors", options: [values]) { try await $0.show() },
       command("retry <id> …", "queues failed or cancelled jobs again") {
-        try await $0.change("only a failed or cancelled job can be retried") { try await $0.requeue($1) }
+        let refusal = { (status: FleetStatus) in status.retryRefusal ?? "only a failed or cancelled job can be retried"
+        }
+        try await $0.change(refusal) { try await $0.requeue($1) }
       },
       command("cancel <id> …", "cancels jobs", options: [("--reason <text>", "the reason, for the job's status")]) {
         let reason = $0.arguments.options["reason"] ?? "cancelled by hand"
-        return try await $0.change("it has ended, so it cannot be cancelled") {
+        return try await $0.change({ _ in "it has ended, so it cannot be cancelled" }) {
           try await $0.cancel($1, reason: reason)
         }
       },
@@ -124,13 +126,13 @@ import CommandKit
     }
 
     /// Changes jobs one by one, and reports for each what came of it.
-    func change(_ refusal: String, _ change: (Fleet, String) async throws -> Bool) async throws {
+    func change(_ refusal: (FleetStatus) -> String, _ change: (Fleet, String) async throws -> Bool) async throws {
       var (records, code) = ([Record](), ExitCode.success)
       for id in arguments.words {
         let isDone = try await change(fleet, id)
         let status = try await fleet.status(of: id)
         let state = status.map { $0.isCancelling ? "cancelling" : "\($0.state)" }
-        let problem = isDone ? nil : status == nil ? "\(FleetError.notFound(id: id))" : refusal
+        let problem = isDone ? nil : status == nil ? "\(FleetError.notFound(id: id))" : status.map(refusal)
         if !isDone { code = status == nil && code != .failure ? .notFound : .failure }
         records.append([("id", .string(id)), ("state", .string(state)), ("problem", .string(problem))])
       }
@@ -202,6 +204,16 @@ import CommandKit
     var table: Table {
       let names = ["id", "name", "state", "paused", "stage", "attempt", "enqueued", "error", "reason"]
       return Table(jobs.map(\.record), names, else: "There are no such jobs.")
+    }
+  }
+
+  extension FleetStatus {
+    /// Why a chain that has ended is not retried, and what can be done instead; nil for another job.
+    var retryRefusal: String? {
+      guard state == .failed || state == .cancelled, !isRequeueable else { return nil }
+      return
+        "It \(state == .failed ? "failed" : "was cancelled") and has undone its steps, so there is nothing to retry. "
+        + "Enqueue it again: under a new id, or under this one with `replacing: .finished`."
     }
   }
 #endif

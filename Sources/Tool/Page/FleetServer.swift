@@ -99,7 +99,10 @@
     private func change(_ action: String, _ fields: [String: String]) async throws -> LoopbackServer.Reply {
       let (id, name) = (fields["id"] ?? "", fields["name"] ?? "")
       switch action {
-      case "retry": try await fleet.requeue(id)
+      case "retry":
+        if try await !fleet.requeue(id), let reason = try await fleet.status(of: id)?.retryRefusal {
+          return page("Not retried", "<h1>\(.link(to: id)) was not retried</h1><p>\(reason)</p>", fields, status: 409)
+        }
       case "cancel": try await fleet.cancel(id, reason: "cancelled by hand")
       case "pause": try await fleet.pause(name)
       case "resume": try await fleet.resume(name)
@@ -124,7 +127,7 @@
       return """
         \(report.map { counts($0, Dictionary(grouping: running) { $0.worker }) } ?? .note("Counting the jobs…"))
         <section><h2>Failed jobs</h2>
-        \(.table(failures, last: ("", { .button("retry", "id", failed[$0].id) })))</section>
+        \(.table(failures, last: ("", { failed[$0].isRequeueable ? .button("retry", "id", failed[$0].id) : "" })))</section>
         """
     }
 
@@ -168,7 +171,8 @@
       let fields = status.record.filter { !["id", "state", "error"].contains($0.name) && $0.value.brief != nil }
       let table = Table(fields.map { [("name", .string($0.name)), ("value", $0.value)] }, ["name", "value"], else: "")
       let cancel = HTML.button("cancel", "id", status.id, question: "Cancel this job?")
-      let button = status.state.isFinal ? HTML.button("retry", "id", status.id) : cancel
+      let retry = status.isRequeueable ? HTML.button("retry", "id", status.id) : status.retryRefusal.map(HTML.note)
+      let button = status.state.isFinal ? retry : cancel
       let steps = job.steps.map { $0.record(hasValue: hasValues) }
       return """
         <h1>\(status.id) \(.badge("\(status.state)"))</h1>\(status.state == .done ? nil : button)

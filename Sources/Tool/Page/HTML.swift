@@ -191,7 +191,7 @@
       .key { margin-left: 10px; border-bottom: 3px solid var(--tone); }
       .plot { display: grid; grid-template: 1fr auto / 64px 1fr; margin-top: 6px; font-size: 12px; }
       .plot svg { grid-area: 1 / 2 / 3; width: 100%; height: 140px; border-bottom: 1px solid var(--line); }
-      rect { fill: var(--tone); }
+      .plot rect { fill: var(--tone); }
       .plot path { stroke: var(--tone, var(--line)); stroke-width: 2; vector-effect: non-scaling-stroke; }
       .axis { display: flex; justify-content: space-between; padding-left: 64px; font-size: 12px; }
       .timeline { padding: 0; }

@@ -13,9 +13,10 @@
     let test = TestFleet()
 
     @Test
-    func `Each order completes or is undone while workers are killed`() async throws {
+    func `Each order completes or is undone while workers are killed, stopped and drained`() async throws {
       let fleet = test.fleet()
-      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 4)
+      // Few attempts: an order that waits, or whose worker drains, loses none.
+      let workers = WorkerProcesses(server ?? "", schema: test.schema, lease: 1, slots: 4, attempts: 8)
       let total = Lock(0)
       // A third fail, a third complete, a third are cancelled at some time; half are approved before they wait.
       func enqueue(_ count: Int) async throws {
@@ -46,9 +47,9 @@
       }
       try await enqueue(100)
       for _ in 0..<4 { try workers.launch() }
-      var (kills, stops, terminations, acted) = (0, 0, 0, 0)
+      var (kills, stops, drains, terminations, acted, surplus) = (0, 0, 0, 0, 0, 0)
       var stopped: [Int32] = []
-      try await waitUntil("300 workers are killed; there are \(kills)", within: .seconds(500)) {
+      try await waitUntil("300 workers are killed; there are \(kills)", within: .seconds(540)) {
         let counts = try await fleet.counts()
         let ended = counts.filter(\.key.isFinal).values.reduce(0, +)
         if ended > total.withLock({ $0 }) - 60 { try await enqueue(50) }
@@ -56,23 +57,30 @@
         try await act(acted..<next)
         acted = next
         guard let victim = try await fleet.busyWorkers().filter(workers.isAlive).randomElement() else { return false }
-        if kills >= 20 * (stops + 1), stops < 15 {
+        if stopped.contains(victim) { return false }
+        if kills >= 6 * (stops + 1), stops < 50 {
           // It is woken when others have its orders.
           workers.signal(victim, SIGSTOP)
           stopped.append(victim)
           stops += 1
           try workers.launch()
+        } else if kills >= 6 * (drains + 1) - 3, drains < 50 {
+          #expect(try await workers.drain(victim) == 0)
+          drains += 1
+          try workers.launch()
         } else if kills >= 5 * (terminations + 1), terminations < 60 {
           terminations += try await fleet.terminate(1)
-        } else if !stopped.contains(victim), try await workers.kill(victim) {
+        } else if try await workers.kill(victim) {
           kills += 1
           if kills.isMultiple(of: 20) {
             for process in stopped { workers.signal(process, SIGCONT) }
+            surplus += stopped.count
             stopped = []
           }
-          try workers.launch()
+          // Those that were woken are workers again.
+          if surplus > 0 { surplus -= 1 } else { try workers.launch() }
         }
-        return kills == 300 && stops == 15
+        return kills == 300 && stops == 50 && drains == 50
       }
       for process in stopped { workers.signal(process, SIGCONT) }
       let count = total.withLock { $0 }
@@ -88,7 +96,12 @@
       let violations = states.flatMap { ledger.violations(of: $0) }
       #expect(states.count == count)
       #expect(violations.isEmpty, "\(violations.prefix(5))")
-      #expect(ledger.repeats <= (kills + stops + terminations) * 4)
+      #expect(ledger.repeats <= (kills + stops + drains + terminations) * 4)
+      #expect(states.allSatisfy { $0.error?.contains("worker died") != true })
+      print(
+        "orders \(count), kills \(kills), stops \(stops), drains \(drains), connections \(terminations), "
+          + "repeats \(ledger.repeats)"
+      )
     }
   }
 
