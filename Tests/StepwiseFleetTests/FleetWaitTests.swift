@@ -220,7 +220,7 @@
     @Test
     func `A stage that waits when its worker begins to drain is suspended`() async throws {
       let hub = FleetHub(nil, channel: test.schema)
-      let columns = [[UInt8]?](repeating: nil, count: 13)
+      let columns = [[UInt8]?](repeating: nil, count: 12)
       let end = Array(Double(86_400).bitPattern.bigEndianBytes)
       let context = JobSurroundings(
         run: { _, _ in [PostgresRow(columns: [end, end])] },

@@ -5,9 +5,9 @@
   import Foundation
   import Loopback
   import Stepwise
-  import StepwiseFleet
   import Testing
 
+  @testable import StepwiseFleet
   @testable import stepctl
 
   /// The page: who may read it, and what it shows.
@@ -145,6 +145,19 @@
       try await withSite { site in
         let page = try await site.send("job?id=failed-1")
         #expect(page.text.contains(".plot rect {") && !page.text.contains("\nrect {"))
+      }
+    }
+
+    @Test(arguments: [false, true])
+    func `A refused signal is shown, and its value only on request`(hasValues: Bool) async throws {
+      try await withSite(hasValues: hasValues) { site in
+        let fleet = site.sample.fleet
+        try await fleet.send("hunter2", to: "running-1", signal: "amount")
+        try await fleet.database.run("UPDATE @.signals SET refusal = 'hunter2 is no number'")
+        let page = try await site.send("job?id=running-1")
+        #expect(page.text.contains("refused signal") && page.text.contains(">amount<"))
+        #expect(page.text.contains("hunter2 is no number") == hasValues)
+        #expect(page.text.contains("hunter2") == hasValues)
       }
     }
 

@@ -23,13 +23,12 @@
     /// that without `jit = off` each call would be compiled, which takes seconds. Planning each statement again in each
     /// call would take longer than running them.
     static let function = """
-      DROP FUNCTION IF EXISTS @.claim(bigint, bigint[], text[], bigint[], bigint[], bigint);
-      CREATE FUNCTION @.claim(
+      CREATE OR REPLACE FUNCTION @.claim(
         p_worker bigint, p_known bigint[], p_names text[], p_shapes bigint[], p_attempts bigint[], p_count bigint
       ) RETURNS TABLE (
         o_id text, o_name text, o_fence bigint, o_attempt bigint, o_version bigint, o_first_shape bigint, o_first text,
         o_shape bigint, o_stage text, o_cancel boolean, o_elapsed double precision,
-        o_now double precision, o_deaths bigint
+        o_now double precision
       ) LANGUAGE plpgsql
         SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
         SET plan_cache_mode = force_generic_plan
@@ -210,7 +209,7 @@
           WHERE b.id = ANY (chosen) AND u.name = b.name
           RETURNING b.id, b.name, b.fence, b.attempt, b.version, b.first_shape, b.first, b.shape,
             b.stage, b.cancel_requested, extract(epoch FROM clock_timestamp() - b.started_at)::double precision,
-            extract(epoch FROM clock_timestamp())::double precision, b.deaths;
+            extract(epoch FROM clock_timestamp())::double precision;
       END
       $claim$;
       """

@@ -85,7 +85,9 @@
       }
     }
 
-    /// One statement per step; a step that has run never changes. The last one creates the functions, or replaces them.
+    /// One statement per step; a step that has run never changes.
+    ///
+    /// The last one creates the functions, or replaces them.
     private static let steps = [
       [FleetTables.tables, FleetTables.triggerFunctions, FleetTables.triggers],
       [
@@ -161,8 +163,10 @@
       /// The names of the statements that it has prepared.
       var prepared: [String: String] = [:]
       var lastUse = ContinuousClock.now
-      /// Whether the server would run a statement at another level than read committed, at which each statement of a
-      /// function sees what was committed before it. No setting of the session is changed, so transactions set theirs.
+      /// Whether the server would run a statement at another level than read committed.
+      ///
+      /// At that one, each statement of a function sees what was committed before it. No setting of the session is changed,
+      /// so transactions set theirs.
       let needsLevel: Bool
 
       init(_ connectionString: String, deadline: ContinuousClock.Instant) throws(PostgresError) {

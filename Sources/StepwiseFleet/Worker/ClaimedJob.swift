@@ -20,8 +20,6 @@
     let elapsed: Duration
     /// The server's time at the claim, in seconds since 1970.
     let claimedAt: Double
-    /// How many of the attempts were deaths of workers.
-    let deaths: Int
     private let received = ContinuousClock.now
 
     var id: String { claim.id }
@@ -42,7 +40,6 @@
       isCancellationRequested = row.isTrue(9)
       elapsed = .seconds(max(0, row.real(10) ?? 0))
       claimedAt = row.real(11) ?? 0
-      deaths = Int(row.integer(12) ?? 0)
     }
 
     /// The server's time, in seconds since 1970.
@@ -320,8 +317,10 @@
 
     /// The attempts that were deaths of workers do not count from here on: the job has reached its wait.
     private func storeParked() async {
-      guard (try? await surroundings.storeParked(ParkedJob(claim: row.claim))) != nil else { return }
-      state.withLock { $0.attempt = max(1, min($0.attempt, row.attempt - row.deaths)) }
+      guard (try? await surroundings.storeParked(ParkedJob(claim: row.claim))) != nil, row.attempt > 1 else { return }
+      let stored = try? await surroundings.run("SELECT attempt FROM @.jobs WHERE id = $1", [.text(row.id)]).first
+      guard let attempt = stored?.integer(0) else { return }
+      state.withLock { $0.attempt = max(1, min($0.attempt, Int(attempt))) }
     }
 
     func unpark() async {

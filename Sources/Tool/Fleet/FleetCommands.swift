@@ -122,7 +122,9 @@ import CommandKit
     func show() async throws {
       let job = try await JobTimeline(of: arguments.words[0], in: fleet)
       let steps = job.steps.map { $0.record(hasValue: arguments.has("values")) }
-      output.show(job.status.record, steps: steps, job.trace.text.split(separator: "\n").map(String.init) + [""])
+      let refused = job.refusedSignals.isEmpty ? [] : job.refusedTable(hasValues: arguments.has("values")).lines + [""]
+      let lines = job.trace.text.split(separator: "\n").map(String.init) + [""]
+      output.show(job.status.record, steps: steps, lines + refused)
     }
 
     /// Changes jobs one by one, and reports for each what came of it.

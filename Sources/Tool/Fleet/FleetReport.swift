@@ -126,6 +126,8 @@
   struct JobTimeline: Sendable {
     let status: FleetStatus
     let steps: [StoredSteps.Step]
+    /// The signals that its steps could not read.
+    let refusedSignals: [FleetRefusedSignal]
 
     /// Reads a job.
     ///
@@ -135,6 +137,7 @@
         throw CommandError("\(FleetError.notFound(id: id))", code: .notFound)
       }
       self.status = status
+      refusedSignals = try await fleet.refusedSignals(of: id)
       if status.progression.hasPrefix("chain ") {
         var run = StoredSteps()
         for (entry, time) in try await fleet.entries(of: id) { run.apply(entry: entry, at: time) }
@@ -143,6 +146,15 @@
       } else {
         steps = Self.stages(try await fleet.history(of: id), of: status)
       }
+    }
+
+    /// The refused signals; their values, and the reasons, which may have parts of them, only if requested.
+    func refusedTable(hasValues: Bool) -> Table {
+      let records = refusedSignals.map { signal -> Record in
+        let values: Record = hasValues ? [("reason", .string(signal.reason)), ("value", .string(signal.json))] : []
+        return [("refused signal", .string(signal.name)), ("sent", .time(signal.sentAt))] + values
+      }
+      return Table(records, ["refused signal", "sent"] + (hasValues ? ["reason", "value"] : []), else: "")
     }
 
     /// A stage lasts until the next one is stored; the last one of a job that is done is its result.

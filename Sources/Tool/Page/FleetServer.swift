@@ -174,12 +174,14 @@
       let retry = status.isRequeueable ? HTML.button("retry", "id", status.id) : status.retryRefusal.map(HTML.note)
       let button = status.state.isFinal ? retry : cancel
       let steps = job.steps.map { $0.record(hasValue: hasValues) }
+      let refused: HTML? =
+        job.refusedSignals.isEmpty ? nil : "<section>\(.table(job.refusedTable(hasValues: hasValues)))</section>"
       return """
         <h1>\(status.id) \(.badge("\(status.state)"))</h1>\(status.state == .done ? nil : button)
         \(status.error.map { "<p class=\"error\">\($0)</p>" } as HTML?)
         <section class="timeline">\(HTML(trusted: job.trace.svg))</section><section>
         \(.table(table) { row, name, value in name == "value" ? .value(fields[row].name, value) : nil })</section>
-        <section>\(.table(.steps(steps)))</section>
+        <section>\(.table(.steps(steps)))</section>\(refused)
         """
     }
 
