@@ -53,8 +53,29 @@ package final class IOThreads: Sendable {
     work(patience: 0)
   }
 
+  /// Runs the work on one of the threads when a time has passed.
+  ///
+  /// - Returns: The number with which to cancel it.
+  func submit(after delay: Duration, _ job: @escaping @Sendable () -> Void) -> Int {
+    let number = queue.append(job, at: .now + delay)
+    startWaiter()
+    return number
+  }
+
+  /// Cancels work that was to run later, unless it is over.
+  func cancel(_ number: Int) { queue.remove(number) }
+
   private func work(patience: Int) {
-    while let job = queue.next(patience: patience) { job() }
+    while let job = queue.next(patience: patience) {
+      startWaiter()
+      job()
+    }
+  }
+
+  /// Starts a thread that waits for what is to run later, if the others have work.
+  private func startWaiter() {
+    guard queue.needsWaiter(limit: limit) else { return }
+    if !Platform.startThread({ self.work(patience: self.patience) }) { queue.hasNoWaiter() }
   }
 }
 
@@ -67,6 +88,9 @@ private final class JobQueue: @unchecked Sendable {
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var jobs = OrderedSlots<Job>()
   private var threads = 0
+  /// What is to run later, in the order of time.
+  private var delayed: [(due: ContinuousClock.Instant, number: Int, job: Job)] = []
+  private var lastNumber = 0
   /// The number of idle threads.
   private var idle = 0
 
@@ -102,19 +126,64 @@ private final class JobQueue: @unchecked Sendable {
     return needsThread
   }
 
-  /// Removes the next job, for which it waits.
+  /// Adds a job that is to run later.
+  func append(_ job: @escaping Job, at due: ContinuousClock.Instant) -> Int {
+    pthread_mutex_lock(mutex)
+    lastNumber += 1
+    let number = lastNumber
+    let index = delayed.lastIndex { $0.due <= due }.map { $0 + 1 } ?? 0
+    delayed.insert((due, number, job), at: index)
+    pthread_mutex_unlock(mutex)
+    // A thread may wait for a later one.
+    if index == 0 { pthread_cond_broadcast(condition) }
+    return number
+  }
+
+  func remove(_ number: Int) {
+    pthread_mutex_lock(mutex)
+    let index = delayed.firstIndex { $0.number == number }
+    // Its release may call code.
+    let removed = index.map { delayed.remove(at: $0) }
+    pthread_mutex_unlock(mutex)
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Whether there is a job for later and no idle thread that waits for it; then a new thread counts.
+  func needsWaiter(limit: Int) -> Bool {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    guard !delayed.isEmpty, idle == 0, threads < limit else { return false }
+    threads += 1
+    return true
+  }
+
+  /// The new thread could not be started.
+  func hasNoWaiter() {
+    pthread_mutex_lock(mutex)
+    threads -= 1
+    pthread_mutex_unlock(mutex)
+  }
+
+  /// Removes the next job, for which it waits; as long as there is one for later, one thread waits for that.
   ///
   /// - Parameter patience: The maximum wait in nanoseconds.
   /// - Returns: Nil when there is none by then: the thread no longer counts.
   func next(patience: Int) -> Job? {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    if jobs.isEmpty {
-      idle += 1
-      var end = WallClock.time(after: patience)
-      while jobs.isEmpty, pthread_cond_timedwait(condition, mutex, &end) == 0 {}
-      idle -= 1
+    idle += 1
+    let end = ContinuousClock.now + .nanoseconds(patience)
+    while true {
+      let now = ContinuousClock.now
+      while let next = delayed.first, next.due <= now { jobs.append(delayed.removeFirst().job) }
+      let mayEnd = delayed.isEmpty || idle > 1 || patience == 0
+      if !jobs.isEmpty || now >= end && mayEnd { break }
+      // The system's clock may be set, so that a longer wait would be of another length.
+      let due = min(delayed.first?.due ?? end, mayEnd ? end : now + .seconds(1))
+      var time = WallClock.time(after: Int(now.duration(to: due) / .nanoseconds(1)) + 1)
+      pthread_cond_timedwait(condition, mutex, &time)
     }
+    idle -= 1
     let job = jobs.popFirst()
     if job == nil { threads -= 1 }
     return job

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Dispatch
 import Stepwise
 
 /// Threads on which leases are renewed, and no step runs.
@@ -13,8 +12,6 @@ package final class LeaseThreads: TaskExecutor {
 
   /// Several, because code of the user that a lost lease cancels may block one.
   private let threads = IOThreads(limit: 4, patience: 1_000_000_000)
-  /// A serial queue has a thread when it needs one, however busy the pool is.
-  private static let timers = DispatchQueue(label: "stepwise.leases")
 
   private init() {}
 
@@ -31,11 +28,8 @@ package final class LeaseThreads: TaskExecutor {
   /// Sleeps until a time has passed or the task is cancelled.
   package static func sleep(for duration: Duration) async {
     let isOver = Once<Void>()
-    let timer = DispatchSource.makeTimerSource(queue: timers)
-    timer.schedule(deadline: .now() + max(0, duration / .seconds(1)))
-    timer.setEventHandler { isOver.settle(()) }
-    timer.resume()
+    let number = shared.threads.submit(after: duration) { isOver.settle(()) }
     _ = await isOver.value()
-    timer.cancel()
+    shared.threads.cancel(number)
   }
 }
