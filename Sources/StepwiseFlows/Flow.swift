@@ -27,10 +27,13 @@ public import StepwiseTracing
 ///
 /// A flow has one run at a time. ``current``, ``path``, ``answers`` and ``events`` describe the run in flight, or the
 /// last one. A second run fails with ``FlowError/alreadyRunning``; to run concurrently, create a second flow from the
-/// same steps.
+/// same steps. When the run in flight is cancelled, a new one waits for its end and then begins.
 ///
-/// Unless `on(_:ended:)` changes it, a step that the user leaves with back presents the previous step again; from the
-/// first step, the flow ends as back. An abandoned or failed step fails the flow. A cancelled step cancels it. A step
+/// The flow follows the user: it goes back over as many screens as the user has left at once, or as ``back(to:)`` says.
+/// Work in flight is cancelled first.
+///
+/// Unless `on(_:ended:)` changes it, a step that the user leaves with back presents the previous step with a screen
+/// again; from the first step, the flow ends as back. An abandoned or failed step fails the flow. A cancelled step cancels it. A step
 /// without `on` finishes the flow: with its result if that has the type of the flow's output, and without one if the
 /// output is `Void`.
 @MainActor
@@ -94,7 +97,12 @@ public final class Flow<Output: Sendable> {
     do {
       return try nextRun().begin(startingAt: step, in: context, prepare: prepare)
     } catch {
-      return Chain(name) { throw error }
+      // A run that has not begun cannot be seen to be cancelled.
+      guard let unbegun = currentRun.unbegun else { return Chain(name) { throw error } }
+      return Chain(name) { @MainActor in
+        _ = await unbegun.value()
+        return try await self.begin(startingAt: step, in: context, prepare: prepare).run()
+      }
     }
   }
 
@@ -114,8 +122,8 @@ public final class Flow<Output: Sendable> {
   }
 
   private func nextRun() throws(FlowError) -> FlowRun {
-    if currentRun.isRunning { throw FlowError(.alreadyRunning, step: name) }
-    if !currentRun.isReady { currentRun = FlowRun(definition, taken: currentRun.taken) }
+    if currentRun.isRunning, !currentRun.isCancelled { throw FlowError(.alreadyRunning, step: name) }
+    if !currentRun.isReady { currentRun = FlowRun(definition, after: currentRun) }
     return currentRun
   }
 }
@@ -235,6 +243,58 @@ extension Flow {
   @discardableResult
   public func start(replaying answers: FlowLog) -> Run<Output> {
     begin(in: FlowPresentationContext(replay: FlowReplay(answers))).start()
+  }
+}
+
+// MARK: - Going back
+
+extension Flow {
+  /// Goes back to a step on the path, as if the user had gone back over the screens above it.
+  ///
+  /// What runs above it is cancelled, and no step between is presented. The screens are gone when ``current`` is the
+  /// step, which is later than this method returns. A rule of `on(_:ended:)` on the way may lead elsewhere.
+  ///
+  /// - Returns: A Boolean value that indicates whether the step is on the path, also as the current one; false when the
+  ///   flow is not running or is cancelled.
+  @discardableResult
+  public func back(to step: AnyFlowStep) -> Bool { currentRun.goBack(to: step) }
+
+  /// Goes back to the first step, as ``back(to:)`` does.
+  @discardableResult
+  public func backToFirst() -> Bool { path.first.map(back) ?? false }
+}
+
+// MARK: - Settings
+
+extension Flow {
+  /// Saves the answers after each answer, and each other change of the path, before the next step is presented.
+  ///
+  /// Use it so that your user loses no answer when the app is killed: pass the stored log to ``replay(answers:)``.
+  ///
+  /// ```swift
+  /// let saved = flow.saving { log in try await file.write(JSONEncoder().encode(log)) }
+  /// ```
+  ///
+  /// The flow waits for `save`, and its error fails the flow. A replay does not save. Neither does the end of the flow:
+  /// remove the file when the run has ended. In a nested flow, the enclosing flow saves first, with its own log.
+  ///
+  /// - Returns: A new flow.
+  public func saving(_ save: @escaping @MainActor (FlowLog) async throws -> Void) -> Flow {
+    var definition = definition
+    definition.save = save
+    return Flow(definition)
+  }
+
+  /// Sets how long the flow waits for a navigator that dismisses a screen: 10 seconds, unless you set it.
+  ///
+  /// After that, the flow continues, and an event with ``FlowError/overdue`` names the screen. Debug builds report it on
+  /// standard error, too. A nested flow without a limit has that of the enclosing flow.
+  ///
+  /// - Returns: A new flow.
+  public func dismissLimit(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Flow {
+    var definition = definition
+    definition.limit = FlowDismissalLimit(duration: duration, clock: clock)
+    return Flow(definition)
   }
 }
 

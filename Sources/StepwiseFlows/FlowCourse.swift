@@ -69,6 +69,10 @@ package struct FlowDefinition {
 
   let name: String
   let logging: FlowLogging
+  /// Saves the answers before a step is presented.
+  var save: (@MainActor (FlowLog) async throws -> Void)?
+  /// Nil for that of the enclosing flow.
+  var limit: FlowDismissalLimit?
   let first: AnyFlowStep
   let prepareFirst: @MainActor () -> Void
   /// Returns the output of a flow that ends with a result; nil when that has another type.
@@ -171,12 +175,45 @@ package struct FlowCourse {
     }
   }
 
+  /// Returns how the flow ends if the rule of a step ends it; otherwise the rule has no effect.
+  func end(after step: AnyFlowStep, _ end: FlowEnd) -> FlowEnd? {
+    do {
+      if case .end(let end) = try definition.move(after: step, end) { return end }
+      return nil
+    } catch {
+      return .ended(.failed(error))
+    }
+  }
+
+  /// Goes back over the newest steps, newest first, as if the user had gone back from each of them alone; then over work.
+  ///
+  /// The first rule that leads elsewhere decides. Of several steps, all then leave the path, the remaining ones without
+  /// their rules. `entry` is called for each step before its rule.
+  package mutating func goBack(over count: Int, entry: (AnyFlowStep) -> FlowLogEntry) -> FlowDeparture {
+    let first = path.top
+    var left: [AnyFlowStep] = []
+    var remaining = count
+    while let step = path.top, remaining > 0 || step.isWork {
+      var entry = entry(step)
+      var move = move(after: step, .ended(.back))
+      if case .present(let next, _, let prepare) = move, count > 1, remaining > 0 {
+        entry.leaving = remaining
+        move = .present(next, prepare: prepare)
+      }
+      left += follow(move, by: entry)
+      guard case .back = move else { return FlowDeparture(move: move, from: step, left: left, entry: entry) }
+      remaining -= 1
+    }
+    return FlowDeparture(move: .back, from: first, left: left)
+  }
+
   /// Changes the path, and returns the steps that left it, newest first.
   @discardableResult
   package mutating func follow(_ move: FlowMove, by entry: FlowLogEntry) -> [AnyFlowStep] {
     switch move {
     case .present(let next, let isReplacing, _):
       named[next.name] = next
+      guard entry.leaving == 0 else { return path.drop(entry.leaving) + path.next(next, by: entry) }
       return isReplacing ? path.replace(with: next, by: entry) : path.next(next, by: entry)
     case .back, .end(.ended(.back)): return path.back(by: entry)
     case .end(.answered): path.finish(by: entry)
@@ -184,6 +221,18 @@ package struct FlowCourse {
     }
     return []
   }
+}
+
+/// What follows when the user has gone back over some steps.
+@MainActor
+package struct FlowDeparture {
+  package let move: FlowMove
+  /// The step whose rule decided, or the one that the user went back from.
+  let from: AnyFlowStep?
+  /// The steps that left the path, newest first.
+  let left: [AnyFlowStep]
+  /// The entry of the step whose rule decided.
+  var entry: FlowLogEntry?
 }
 
 /// The path of a flow: the steps that going back leads through, and the answers between them.
@@ -249,6 +298,13 @@ package struct FlowPath<Step: Hashable, Answer> {
     }
     places.append(place)
     return [old]
+  }
+
+  /// Removes the newest steps, whose answers remain those that lead to the next one; returns them, newest first.
+  mutating func drop(_ count: Int) -> [Step] {
+    let left = places.suffix(count).reversed().compactMap(\.last?.step)
+    places.removeLast(min(count, places.count))
+    return left
   }
 
   mutating func finish(by answer: Answer) {

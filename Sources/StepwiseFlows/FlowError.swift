@@ -8,7 +8,7 @@
 public struct FlowError: Error, Hashable, CustomStringConvertible {
   enum Cause {
     case back, abandoned, noContent, alreadyPresented, alreadyRunning, unhandledResult, duplicateName
-    case unknownStep, wrongStep, wrongAnswer, notCodable, recordedFailure
+    case unknownStep, wrongStep, wrongAnswer, notCodable, recordedFailure, overdue
   }
 
   private let cause: Cause
@@ -50,6 +50,9 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
   /// A failure from a decoded log, of which only the description was stored.
   public static let recordedFailure = FlowError(.recordedFailure)
 
+  /// A navigator has not returned from dismissing a screen within the limit; it is in an event, and the flow continues.
+  public static let overdue = FlowError(.overdue)
+
   /// Returns a Boolean value that indicates whether two errors have the same cause, regardless of the step.
   public static func == (left: FlowError, right: FlowError) -> Bool { left.cause == right.cause }
 
@@ -76,6 +79,8 @@ public struct FlowError: Error, Hashable, CustomStringConvertible {
     case .wrongStep: "the answer log does not fit the flow at “\(step)”: the flow has changed since; start over"
     case .wrongAnswer: "the answer log has an answer of “\(step)” that is not of its type: start over"
     case .notCodable: "an answer of “\(step)” is not Codable: conform to it off any actor, or keep the log in memory"
+    case .overdue:
+      "dismiss has not returned for the screen of “\(step)”, so the flow continues: return also if the user removed it"
     case .recordedFailure: "“\(step)” had failed when the log was stored"
     }
   }

@@ -13,7 +13,8 @@ public enum FlowEvent: Sendable {
   case presented(step: String)
   /// A step has a result.
   case answered(step: String)
-  /// A step has ended without a result.
+  /// A step has ended without a result; or, before its end and with ``FlowError/overdue``, its navigator has not returned
+  /// from dismissing its screen within the limit.
   case unanswered(step: String, FlowEnding)
   /// The run has ended; no event follows.
   case ended(ChainState)
@@ -51,6 +52,7 @@ struct FlowEvents: AsyncSequence, Sendable {
     case started
     case presented(String)
     case over(String)
+    case overdue(String)
     case ended
   }
 
@@ -64,6 +66,7 @@ struct FlowEvents: AsyncSequence, Sendable {
       switch event {
       case .started: .started
       case .presented(let step): .presented(step)
+      case .unanswered(let step, .failed(FlowError.overdue)): .overdue(step)
       case .answered(let step), .unanswered(let step, _): .over(step)
       case .ended: .ended
       }

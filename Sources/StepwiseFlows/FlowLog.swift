@@ -81,6 +81,9 @@ public struct FlowLogEntry: Sendable {
   /// Nil for a flow in progress.
   let end: FlowEnd?
 
+  /// The number of steps that left the path, this one included, before the step that its rule for `.back` leads to.
+  var leaving = 0
+
   package init(step: String, content: FlowContent? = nil, end: FlowEnd?, inside: FlowLog? = nil) {
     self.step = step
     self.content = content
@@ -125,7 +128,7 @@ extension FlowLogEntry: CustomStringConvertible, CustomDebugStringConvertible {
 
 extension FlowLog: Codable {
   private enum Key: String, CodingKey {
-    case step, content, latest, answer, ending, reason, inside
+    case step, content, latest, answer, ending, reason, leaving, inside
   }
 
   /// Encodes the answers, each under the name of its step.
@@ -173,6 +176,7 @@ extension FlowLog: Codable {
         }
       try fields.encode(name, forKey: .ending)
       try fields.encodeIfPresent(reason, forKey: .reason)
+      if entry.leaving > 0 { try fields.encode(entry.leaving, forKey: .leaving) }
     }
   }
 
@@ -197,7 +201,9 @@ extension FlowLog: Codable {
       let end = try Self.ending(of: step, in: fields) ?? json(.answer).map { .answered(Box($0)) }
       guard end != nil || inside != nil else { throw FlowError(.wrongAnswer, step: step, detail: "there is none") }
       let content = try json(.content).map(FlowContent.json)
-      entries.append(FlowLogEntry(step: step, content: content, end: end, inside: inside))
+      var entry = FlowLogEntry(step: step, content: content, end: end, inside: inside)
+      entry.leaving = try fields.decodeIfPresent(Int.self, forKey: .leaving) ?? 0
+      entries.append(entry)
     }
     self.init(entries, contents: contents)
   }

@@ -12,6 +12,8 @@ final class FlowRun {
   }
 
   let events = FlowEvents()
+  /// The screens that the user may leave.
+  let visits = FlowVisits()
   /// The transitions that this run and earlier ones took, in the order in which each was first taken.
   private(set) var taken: [FlowTurn]
   /// The end of the run as its steps determined it.
@@ -31,15 +33,35 @@ final class FlowRun {
   /// Whether a step was presented because the log had no answer for it.
   private var isLive = false
   private var token: CancellationToken?
+  /// The cancelled run that has to end before this one begins.
+  private var predecessor: FlowRun?
+  /// Settled when the body has begun, or is not going to.
+  private let begun = Once<Void>()
+  private let ended = Once<Void>()
+  private let cancelled = Once<Void>()
+  /// The presentations of the steps on the path whose screens the user may leave.
+  private var screens: [AnyFlowStep: [FlowVisit]] = [:]
+  /// The steps that code went back over.
+  private var skipped: Set<AnyFlowStep> = []
+  /// The steps that left the path when the flow ended, newest first.
+  private var leaving: [AnyFlowStep] = []
+  /// Whether the presentation in flight finishes although the user has left.
+  private var isFinishing = false
 
-  init(_ definition: FlowDefinition, taken: [FlowTurn] = []) {
+  init(_ definition: FlowDefinition, after predecessor: FlowRun? = nil) {
     self.definition = definition
-    self.taken = taken
+    self.predecessor = predecessor
+    taken = predecessor?.taken ?? []
     course = FlowCourse(definition)
   }
 
   var isReady: Bool { if case .ready = phase { true } else { false } }
   var isRunning: Bool { if case .running = phase { true } else { false } }
+  var isCancelled: Bool { cancelled.settled != nil || token?.isCancelled ?? false }
+  /// Settled once the run can be seen to be cancelled, while it cannot.
+  var unbegun: Once<Void>? { isRunning && begun.settled == nil ? begun : nil }
+  /// How long to wait for a navigator that dismisses a screen.
+  var limit: FlowDismissalLimit { definition.limit ?? context.run?.limit ?? .standard }
   var path: [AnyFlowStep] { isRunning ? course.path.steps : [] }
 
   var log: FlowLog {
@@ -71,15 +93,34 @@ final class FlowRun {
     self.context = context
     isLive = context.replay == nil
     course = FlowCourse(definition, startingAt: start)
+    let cancelled = cancelled
     let chain = Chain<Void, Output>(definition.name) { @MainActor in
-      try self.course.prepare()
-      prepare()
-      return try await self.perform()
+      try await withTaskCancellationHandler {
+        self.begun.settle(())
+        // The screens of the old run disappear first.
+        await self.waitForPredecessor()
+        try Task.checkCancellation()
+        try self.course.prepare()
+        prepare()
+        return try await self.perform()
+      } onCancel: {
+        cancelled.settle(())
+      }
     }
-    .finally { @MainActor state in self.finish(state) }
+    .finally { @MainActor state in
+      self.begun.settle(())
+      await self.waitForPredecessor()
+      self.finish(state)
+      self.ended.settle(())
+    }
     // Accessing the token lets a step cancel the run, and makes each cancellation interrupt it immediately.
     token = chain.cancellationToken
     return chain
+  }
+
+  private func waitForPredecessor() async {
+    await predecessor?.ended.valueIgnoringCancellation()
+    predecessor = nil
   }
 
   private func perform<Output: Sendable>() async throws -> Output {
@@ -88,12 +129,22 @@ final class FlowRun {
     if let place = context.previous, let first = course.path.top { shown[first] = place }
     var turns = 0
     while let step = course.path.top {
-      let entry = try await entry(of: step)
-      turns += 1
-      // A flow whose steps never suspend would block the main actor. Yield here, and not between the choice of the next
-      // step and its presentation, because another flow might present the step in between.
-      if turns.isMultiple(of: 64) { await Task.yield() }
-      guard let end = try follow(entry, of: step) else { continue }
+      let end: FlowEnd?
+      if isLive, let count = leftCount {
+        try Task.checkCancellation()
+        end = try goBack(over: count)
+      } else {
+        let entry = try await entry(of: step)
+        turns += 1
+        // A flow whose steps never suspend would block the main actor. Yield here, and not between the choice of the next
+        // step and its presentation, because another flow might present the step in between.
+        if turns.isMultiple(of: 64) { await Task.yield() }
+        end = try follow(entry, of: step)
+      }
+      guard let end else {
+        if isLive { try await save() }
+        continue
+      }
       self.end = end
       if case .ended(.cancelled(let cancellation)) = end { token?.cancel(reason: cancellation.reason) }
       if case .ended(.back) = end { break }
@@ -137,15 +188,34 @@ final class FlowRun {
     if replay == nil { try goLive() }
     events.record(.presented(step: step.name))
     let presentation = FlowPresentationContext(
+      of: step,
+      in: self,
       previous: shown[step],
       replay: replay,
-      sharesReplay: replay === context.replay,
-      goLive: goLive
+      sharesReplay: replay === context.replay
     )
     self.presentation = presentation
-    let end = await step.present(in: presentation)
+    isFinishing = false
+    // The new screen takes the place of the old one.
+    close(step)
+    let end: FlowEnd
+    if let failure = step.open() {
+      end = failure
+    } else {
+      // Leaving a screen cancels the presentation, not the run.
+      let task = spawn { @MainActor in await step.perform(in: presentation) }
+      visits.begin(task)
+      if leftCount != nil { task.cancel() }
+      end = await withTaskCancellationHandler {
+        await task.value
+      } onCancel: {
+        task.cancel()
+      }
+      visits.end()
+    }
     self.presentation = nil
-    events.record(FlowEvent(end, of: step.name))
+    screens[step] = presentation.visits
+    if isEffective(end, of: step) { events.record(FlowEvent(end, of: step.name)) }
     if let new = presentation.shown { shown[step] = new }
     if let failure = replay?.failure { throw failure }
     return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: presentation.nestedLog?())
@@ -159,9 +229,49 @@ final class FlowRun {
       interrupted = entry.inProgress
       throw CancellationError()
     }
+    if isLive, let count = leftCount ?? (end.isBack ? 1 : nil) {
+      if Task.isCancelled {
+        interrupted = entry.inProgress
+        throw CancellationError()
+      }
+      if isEffective(end, of: step), let final = course.end(after: step, end) {
+        course.follow(.end(final), by: entry)
+        return try conclude(.end(final), after: step, by: entry, [])
+      }
+      return try goBack(over: count, from: entry)
+    }
     let move = course.move(after: step, end)
     let left = course.follow(move, by: entry)
+    let result = try conclude(move, after: step, by: entry, left)
+    // Going back skips work, unless the log has what followed.
+    if case .back = move, let top = course.path.top, top.isWork, context.replay?.entries.first?.step != top.name {
+      return try goBack(over: 0)
+    }
+    return result
+  }
+
+  /// Goes back over the newest steps; returns the end of the flow if it ends.
+  private func goBack(over count: Int, from ended: FlowLogEntry? = nil) throws -> FlowEnd? {
+    guard let first = course.path.top else { return nil }
+    course.path.steps.suffix(count).forEach(close)
+    let departure = course.goBack(over: count) { step in
+      events.record(.unanswered(step: step.name, .back))
+      let inside = step == first ? ended?.inside : nil
+      return FlowLogEntry(step: step.name, content: step.savedContent, end: .ended(.back), inside: inside)
+    }
+    skipped = []
+    return try conclude(departure.move, after: departure.from ?? first, by: departure.entry ?? ended, departure.left)
+  }
+
+  /// Removes the screens of the steps that left the path; returns the end of the flow if it ends.
+  private func conclude(
+    _ move: FlowMove,
+    after step: AnyFlowStep,
+    by entry: FlowLogEntry?,
+    _ left: [AnyFlowStep]
+  ) throws -> FlowEnd? {
     if case .end(let end) = move {
+      leaving = left
       if !context.sharesReplay, let replay = context.replay, let rest = replay.entries.first {
         let failure = wrongStep(rest, at: step)
         replay.failure = failure
@@ -170,7 +280,7 @@ final class FlowRun {
       if case .answered = end {
         take(FlowTurn(from: step, to: nil))
       } else if !definition.logging.keepsAll, course.path.top != nil {
-        interrupted = entry.inProgress
+        interrupted = entry?.inProgress
       }
       return end
     }
@@ -182,30 +292,112 @@ final class FlowRun {
     return nil
   }
 
+  /// Saves the answers: those of the enclosing flows first.
+  private func save() async throws {
+    if let outer = context.run, context.step == outer.course.path.top, outer.isLive { try await outer.save() }
+    guard let save = definition.save, let next = course.path.top else { return }
+    // Another flow must not take the step now.
+    next.isReserved = true
+    defer { next.isReserved = false }
+    try await save(log)
+    try Task.checkCancellation()
+  }
+
   private func take(_ turn: FlowTurn) { if !taken.contains(turn) { taken.append(turn) } }
 
   private func wrongStep(_ entry: FlowLogEntry, at step: AnyFlowStep) -> FlowError {
     FlowError(.wrongStep, step: step.name, detail: "there is an answer of “\(entry.step)”")
   }
 
+  // MARK: - Going back
+
+  /// The number of steps from the lowest one whose screen the user has left to the current one; nil without such a step.
+  private var leftCount: Int? {
+    let steps = course.path.steps
+    let lowest = steps.firstIndex { step in
+      let visits = (screens[step] ?? []) + (step == steps.last ? presentation?.visits ?? [] : [])
+      return skipped.contains(step) || visits.contains(where: \.isLeft)
+    }
+    return lowest.map { steps.count - $0 }
+  }
+
+  /// Whether the end of a presentation has an effect, and is not replaced by going back.
+  private func isEffective(_ end: FlowEnd, of step: AnyFlowStep) -> Bool {
+    guard isLive else { return true }
+    guard let count = leftCount else { return !end.isBack }
+    guard case .answered = end else { return isFinishing && !end.isBack }
+    // Of a step whose screen the user has left after the result, the result came first.
+    return isFinishing || count == 1
+  }
+
+  func goBack(to step: AnyFlowStep) -> Bool {
+    guard isRunning, !isCancelled, let index = course.path.steps.firstIndex(of: step) else { return false }
+    if let above = course.path.steps.dropFirst(index + 1).first {
+      skipped.insert(above)
+      visits.interrupt()
+    }
+    return true
+  }
+
+  /// Lets the presentation in flight finish although the user leaves, until `release()`.
+  func hold() {
+    isFinishing = true
+    if visits.hold() { setBackAllowed(false) }
+    context.run?.hold()
+  }
+
+  func release(of inner: FlowRun? = nil) {
+    let isLeft = leftCount != nil
+    if inner != nil, !isLeft { isFinishing = false }
+    if visits.release() {
+      setBackAllowed(true)
+      // The work itself has ended, and so has its presentation, unless other steps are presented with it.
+      if isLeft { visits.interrupt() }
+    }
+    context.run?.release(of: self)
+  }
+
+  private func setBackAllowed(_ isAllowed: Bool) {
+    var told: [any FlowNavigator] = []
+    for case let navigator? in course.path.steps.map({ shown[$0]?.place?.navigator })
+    where !told.contains(where: { $0 === navigator }) {
+      told.append(navigator)
+      navigator.setBackAllowed(isAllowed)
+    }
+  }
+
   // MARK: - Screens
+
+  /// Returns the newest presentation below a step whose screen a navigator shows, also in the enclosing flows.
+  func visit(below step: AnyFlowStep, on navigator: AnyObject) -> FlowVisit? {
+    let lower = course.path.steps.prefix { $0 != step }.reversed()
+    if let place = lower.lazy.compactMap({ self.shown[$0]?.place(on: navigator) }).first { return place.visit }
+    return context.step.flatMap { context.run?.visit(below: $0, on: navigator) }
+  }
+
+  /// Closes the visits of a step, because its screen is to be removed or replaced.
+  private func close(_ step: AnyFlowStep) { screens.removeValue(forKey: step)?.forEach { $0.close() } }
 
   /// Restores the screens of the earlier steps that the log answered, with their latest contents.
   private func goLive() throws {
     guard !isLive else { return }
     isLive = true
-    try context.goLive()
+    try context.run?.goLive()
     if let replay = context.replay, !context.sharesReplay {
       for step in course.path.steps where step.isFree {
         if let content = replay.contents[step.name] { try step.restore(content) }
       }
     }
     // The current step takes the place of its predecessor, unless it has no place for its screen.
-    for step in course.path.steps where step != course.path.top || !step.isStacked { shown[step]?.restore() }
+    for step in course.path.steps where step != course.path.top || !step.isStacked {
+      shown[step]?.restore(in: self)
+      screens[step] = shown[step]?.place?.visit.map { [$0] }
+    }
   }
 
   /// Removes the screens of steps that left the path, newest first.
   private func leave(_ steps: [AnyFlowStep], to next: AnyFlowStep) {
+    steps.forEach(close)
     for (index, step) in steps.enumerated() {
       let lower = (steps.dropFirst(index + 1) + [next]).compactMap { shown[$0] }
       shown.removeValue(forKey: step)?.leave(to: lower)
@@ -215,13 +407,23 @@ final class FlowRun {
   /// Removes the screens at the end of every run, newest first.
   private func finish(_ state: ChainState) {
     phase = .over(log)
-    // A flow that has gone back from its first step has an empty path, but still the screen of that step.
-    let steps = course.path.steps
-    let places = steps.isEmpty ? Array(shown.values) : steps.reversed().compactMap { shown[$0] }
+    let places = (leaving + course.path.steps.reversed()).compactMap { shown[$0] }
+    let staying = places.compactMap { $0.place?.staysAtEnd == true ? $0.place?.visit : nil }
+    for visit in screens.values.joined() where !staying.contains(where: { $0 === visit }) { visit.close() }
     for (index, place) in places.enumerated() {
       if let rest = place.finish(above: places.dropFirst(index + 1)) { context.shown = rest }
     }
+    for visit in staying {
+      if let outer = context.run, visit === context.shown?.place?.visit {
+        visit.move(to: outer.visits)
+        context.visits.append(visit)
+      } else {
+        visit.close()
+      }
+    }
     shown = [:]
+    screens = [:]
+    leaving = []
     context = FlowPresentationContext()
     token = nil
     events.record(.ended(state))

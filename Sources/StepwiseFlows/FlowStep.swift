@@ -28,19 +28,27 @@ public class AnyFlowStep {
     self.members = members
   }
 
+  /// Whether a flow has chosen the step, and is about to present it.
+  var isReserved = false
+
   /// Whether neither the step nor any that is presented with it is being presented.
-  var isFree: Bool { !isWaitingForResult && members.allSatisfy(\.isFree) }
+  var isFree: Bool { !isWaitingForResult && !isReserved && members.allSatisfy(\.isFree) }
+
+  /// Whether the step, or each that is presented with it, is work without a screen, which going back skips.
+  package var isWork: Bool { !members.isEmpty && members.allSatisfy(\.isWork) }
 
   /// Checks that the content may be set: a step that another flow presents keeps its content.
   func checkFree() throws(FlowError) {
     guard isFree else { throw FlowError(.alreadyPresented, step: name) }
   }
 
-  /// Presents the step outside of a flow, and removes its screen at the end.
-  func presentAlone() async -> FlowEnd {
-    let context = FlowPresentationContext()
+  /// Presents the step outside of a flow, or beside other steps, and removes its screen at the end.
+  func presentAlone(beside group: FlowPresentationContext? = nil) async -> FlowEnd {
+    let context = FlowPresentationContext(of: group?.step, in: group?.run)
     let end = await present(in: context)
+    if context.shown?.place != nil { context.visits.forEach { $0.close() } }
     _ = context.shown?.finish(above: EmptyCollection())
+    group?.visits += context.visits
     return end
   }
 
@@ -70,6 +78,21 @@ public class AnyFlowStep {
 
   /// Presents the step with its current content.
   func present(in context: FlowPresentationContext) async -> FlowEnd {
+    if let failure = open() { return failure }
+    return await perform(in: context)
+  }
+
+  /// Reserves the step for a presentation, which `perform(in:)` then has to begin; returns why it cannot begin.
+  func open() -> FlowEnd? {
+    do { try checkFree() } catch { return .ended(.failed(error)) }
+    guard !Task.isCancelled else { return .cancelledByTask }
+    guard hasContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
+    isReserved = true
+    return nil
+  }
+
+  /// Performs the presentation that `open()` has reserved.
+  func perform(in context: FlowPresentationContext) async -> FlowEnd {
     .ended(.failed(FlowError(.noContent, step: name)))
   }
 
@@ -123,6 +146,7 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   private let group: FlowGroup<Content>?
   /// Returns the flow that the step runs, if any.
   private let flow: (@MainActor (Content) -> FlowDefinition)?
+  private let runsWork: Bool
   private let body: Body
   /// What shows a screen on a navigator's stack, and the position that the screen takes after another one.
   private let stacked: (show: Show, place: @MainActor (FlowShown?) -> FlowShown.Place)?
@@ -140,13 +164,18 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
   }
 
   /// Creates a step whose screen `show` shows, at the position that `place` returns on a navigator's stack.
+  ///
+  /// Without a place, a screen is dismissed when the presentation ends, so the user cannot leave it after that.
   convenience init(
     _ name: String,
+    isDismissed: Bool = false,
     place: (@MainActor (FlowShown?) -> FlowShown.Place)? = nil,
     show: @escaping Show
   ) {
     self.init(name: name, stacked: place.map { (show, $0) }) { step, content, context in
-      await step.presentScreen(content, in: context, show)
+      let visit = FlowVisit(in: isDismissed ? nil : context.run?.visits)
+      context.visits.append(visit)
+      return await step.presentScreen(content, visit, in: context, show)
     }
   }
 
@@ -154,11 +183,13 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     name: String,
     group: FlowGroup<Content>? = nil,
     flow: (@MainActor (Content) -> FlowDefinition)? = nil,
+    runsWork: Bool = false,
     stacked: (show: Show, place: @MainActor (FlowShown?) -> FlowShown.Place)? = nil,
     body: @escaping Body
   ) {
     self.group = group
     self.flow = flow
+    self.runsWork = runsWork
     self.stacked = stacked
     self.body = body
     super.init(name: name, resultType: Result.self, members: group?.steps ?? [])
@@ -190,28 +221,32 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     return await presentAlone()
   }
 
-  override func present(in context: FlowPresentationContext) async -> FlowEnd {
-    do { try checkFree() } catch { return .ended(.failed(error)) }
+  override func perform(in context: FlowPresentationContext) async -> FlowEnd {
+    isReserved = false
     guard !Task.isCancelled else { return .cancelledByTask }
-    guard hasContent, let content = knownContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
     isWaitingForResult = true
     defer { isWaitingForResult = false }
+    guard let content = knownContent else { return .ended(.failed(FlowError(.noContent, step: name))) }
     return await body(self, content, context)
   }
 
-  private func presentScreen(_ content: Content, in context: FlowPresentationContext, _ show: Show) async -> FlowEnd {
-    let answer = Once<FlowEnd>()
+  private func presentScreen(
+    _ content: Content,
+    _ visit: FlowVisit,
+    in context: FlowPresentationContext,
+    _ show: Show
+  ) async -> FlowEnd {
     // No waiting frame may retain the handler.
-    context.shown = show(makeHandler(content, answer), context)
-    defer { context.shown?.stepEnded() }
-    if let end = await answer.value() { return end }
-    let cancelled = FlowEnd.cancelledByTask
-    answer.settle(cancelled)
-    return answer.settled ?? cancelled
+    context.shown = show(makeHandler(content, visit), context)
+    await context.shown?.present()
+    let end = await visit.answer.value()
+    if end == nil { visit.answer.settle(.cancelledByTask) }
+    await context.dismiss(self)
+    return end ?? visit.answer.settled ?? .cancelledByTask
   }
 
-  private func makeHandler(_ content: Content, _ answer: Once<FlowEnd>) -> FlowStepHandler<Content, Result> {
-    let handler = FlowStepHandler<Content, Result>(content: content, answer: answer)
+  private func makeHandler(_ content: Content, _ visit: FlowVisit) -> FlowStepHandler<Content, Result> {
+    let handler = FlowStepHandler<Content, Result>(content: content, visit: visit)
     handlers.removeAll { $0() == nil }
     handlers.append({ [weak handler] in handler })
     return handler
@@ -241,6 +276,8 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
 
   override var isFlow: Bool { flow != nil }
 
+  package override var isWork: Bool { runsWork || super.isWork }
+
   package override var nestedFlow: FlowDefinition? { knownContent.flatMap { flow?($0) } }
 
   override var isStacked: Bool { stacked != nil }
@@ -249,11 +286,12 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     guard let stacked else { return previous }
     // Not the object itself, which would retain those of all turns before it.
     let below = FlowShown(in: previous?.place)
-    let restore: @MainActor () -> FlowShown.Place? = { [self] in
+    let restore: @MainActor (FlowRun) -> FlowShown.Place? = { [self] run in
       guard let content = knownContent else { return nil }
-      let answered = Once<FlowEnd>()
-      answered.settle(.ended(.abandoned))
-      return stacked.show(makeHandler(content, answered), FlowPresentationContext(previous: below))?.place
+      let context = FlowPresentationContext(of: self, in: run, previous: below)
+      let visit = FlowVisit(in: run.visits, isAnswered: true)
+      context.visits.append(visit)
+      return stacked.show(makeHandler(content, visit), context)?.place
     }
     return FlowShown(in: stacked.place(below), restoring: restore)
   }

@@ -6,22 +6,23 @@ public import Stepwise
 /// A handle for a screen: it reads the content of its step and completes it.
 ///
 /// Let your screen retain the handler. The first call of ``complete(_:)``, ``back()`` or ``cancel(reason:)`` counts, from
-/// any thread; later calls have no effect. A handler that is released without a call ends the presentation as abandoned.
+/// any thread. Later calls have no effect, except that ``back()`` also tells a flow that the user has left a screen after
+/// its result. A handler that is released without a call ends the presentation as abandoned.
 @MainActor
 public final class FlowStepHandler<Content, Result: Sendable> {
   /// The current content of the step.
   public private(set) var content: Content
 
   private var observers: [@MainActor (Content) -> Void] = []
-  private nonisolated let answer: Once<FlowEnd>
+  private nonisolated let visit: FlowVisit
 
-  init(content: Content, answer: Once<FlowEnd>) {
+  init(content: Content, visit: FlowVisit) {
     self.content = content
-    self.answer = answer
+    self.visit = visit
   }
 
   // Not isolated, because the last reference may be released on any thread.
-  deinit { answer.settle(.ended(.abandoned)) }
+  deinit { visit.answer.settle(.ended(.abandoned)) }
 
   /// Calls an observer immediately with the current content, and then with each new one, even after the step has ended.
   ///
@@ -37,21 +38,29 @@ public final class FlowStepHandler<Content, Result: Sendable> {
     for observer in observers where isNewest() { observer(content) }
   }
 
-  /// A Boolean value that indicates whether the presentation has ended, after which calls have no effect.
-  public nonisolated var isFinished: Bool { answer.settled != nil }
+  /// A Boolean value that indicates whether the presentation has ended, after which no result is accepted.
+  public nonisolated var isFinished: Bool { visit.answer.settled != nil }
 
   /// Completes the step with a result, and returns whether this call ended the presentation.
   @discardableResult
-  public nonisolated func complete(_ result: Result) -> Bool { answer.settle(.answered(Box(result))) }
+  public nonisolated func complete(_ result: Result) -> Bool { visit.answer.settle(.answered(Box(result))) }
 
-  /// Goes back to the previous step, and returns whether this call ended the presentation.
+  /// Goes back from this screen, also after its result, and returns whether the flow goes back because of this call.
+  ///
+  /// Call it for each screen that the user has left. Before the presentation has ended, it ends as back. After a result,
+  /// the flow goes back to the step before this one as long as the step is on its path with this screen: what was opened
+  /// since is cancelled and leaves the path. Calls of one turn of the main actor act together, in any order.
+  ///
+  /// It has no effect once the step has left the path or is presented again, once a replacing screen covers this one,
+  /// or after the result of a screen presented with ``FlowPresentation/present``, which the flow dismisses. Do not call
+  /// it for a screen that another one merely covers.
   @discardableResult
-  public nonisolated func back() -> Bool { answer.settle(.ended(.back)) }
+  public nonisolated func back() -> Bool { visit.back() }
 
   /// Cancels the step, whose flow cancels its run, and returns whether this call ended the presentation.
   @discardableResult
   public nonisolated func cancel(reason: String? = nil) -> Bool {
-    answer.settle(.ended(.cancelled(Cancellation(reason: reason))))
+    visit.answer.settle(.ended(.cancelled(Cancellation(reason: reason))))
   }
 }
 
@@ -133,6 +142,8 @@ package enum FlowEnd: Sendable {
     case .cancelled(let cancellation): self = .ended(.cancelled(cancellation))
     }
   }
+
+  var isBack: Bool { if case .ended(.back) = self { true } else { false } }
 
   static var cancelledByTask: FlowEnd {
     .ended(.cancelled(Cancellation(reason: Scope.current.cancellationCause?.reason)))

@@ -7,9 +7,20 @@ extension FlowStep where Content: Sendable {
   /// Creates a step that runs a chain: its content is the chain's input, and its result is the chain's output.
   ///
   /// An error of the chain fails the flow, unless `on(_:ended:)` handles it. Cancelling the presentation cancels the
-  /// run.
-  public convenience init(_ name: String, running chain: Chain<Content, Result>) {
-    self.init(name: name) { _, content, _ in
+  /// run. Going back skips the step, unless its rule for `.back` leads elsewhere: no work is repeated.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step.
+  ///   - chain: The work.
+  ///   - onBack: What happens to the work when the user goes back while it runs.
+  public convenience init(
+    _ name: String,
+    running chain: Chain<Content, Result>,
+    onBack: FlowWorkOnBack = .cancels
+  ) {
+    self.init(name: name, runsWork: true) { _, content, context in
+      if onBack == .finishes { context.run?.hold() }
+      defer { if onBack == .finishes { context.run?.release() } }
       do {
         return FlowEnd(try await chain.outcome(of: content))
       } catch {
@@ -25,10 +36,28 @@ extension FlowStep where Content: Sendable {
   /// ```
   public convenience init<P: Progression>(
     _ name: String,
+    onBack: FlowWorkOnBack = .cancels,
     running first: nonisolated(nonsending) @escaping @Sendable (Content) async throws -> P
   ) where P.Result == Result {
-    self.init(name, running: Chain(name, running: first))
+    self.init(name, running: Chain(name, running: first), onBack: onBack)
   }
+}
+
+/// What going back does to the work of a step, which has no screen.
+///
+/// Let work finish that must not stop halfway, such as a payment that cannot be undone.
+public struct FlowWorkOnBack: Hashable, Sendable, CustomStringConvertible {
+  /// The name of the behaviour.
+  public let description: String
+
+  /// Cancels the work, and goes back when its undos and `finally` handlers have run.
+  public static let cancels = FlowWorkOnBack(description: "cancels")
+
+  /// Lets the work finish, and tells the navigators meanwhile that the user may not go back.
+  ///
+  /// If the user goes back nevertheless, the flow goes back when the work has ended. The rule for its end still runs: it
+  /// may finish or fail the flow, but it opens no step.
+  public static let finishes = FlowWorkOnBack(description: "finishes")
 }
 
 extension FlowStep {
@@ -81,8 +110,8 @@ extension FlowStep {
         return deliveries
       }
     )
-    return FlowStep(name: name, group: group) { _, _, _ in
-      await presentAll(all) { ends in
+    return FlowStep(name: name, group: group) { _, _, context in
+      await presentAll(all, in: context) { ends in
         var ends = zip(all, ends).makeIterator()
         func next<Value: Sendable>(_ type: Value.Type) throws -> Value {
           guard let (step, end) = ends.next() else { throw CancellationError() }
@@ -101,8 +130,8 @@ extension FlowStep {
   ) -> FlowStep where Content == Void, Result == [StepResult] {
     let name = name ?? steps.map(\.name).joined(separator: " + ")
     let group = FlowGroup<Void>(steps: steps, content: {}, store: { _ in [] })
-    return FlowStep(name: name, group: group) { _, _, _ in
-      await presentAll(steps) { ends in
+    return FlowStep(name: name, group: group) { _, _, context in
+      await presentAll(steps, in: context) { ends in
         Box(try zip(steps, ends).map { step, end in try end.result(of: step.name) as StepResult })
       }
     }
@@ -119,12 +148,16 @@ extension FlowStep {
 
 /// Presents steps concurrently, and combines their results; the first one without a result cancels the others.
 @MainActor
-private func presentAll(_ steps: [AnyFlowStep], combine: ([FlowEnd]) throws -> any AnyBox) async -> FlowEnd {
+private func presentAll(
+  _ steps: [AnyFlowStep],
+  in context: FlowPresentationContext,
+  combine: ([FlowEnd]) throws -> any AnyBox
+) async -> FlowEnd {
   await withTaskGroup(of: (Int, FlowEnd).self) { group in
     var failure: FlowEnd?
     var ends: [Int: FlowEnd] = [:]
     for (index, step) in steps.enumerated() {
-      group.addTask { (index, await step.presentAlone()) }
+      group.addTask { (index, await step.presentAlone(beside: context)) }
     }
     for await (index, end) in group {
       ends[index] = end
@@ -147,7 +180,8 @@ private func presentAll(_ steps: [AnyFlowStep], combine: ([FlowEnd]) throws -> a
 /// Create your steps with it: `FlowStep("edit", .push, on: navigator) { handler in … }`. The flow then removes the
 /// screens of steps that it has left.
 ///
-/// The user may remove a screen before the flow does; then `pop` and `dismiss` must do nothing. The flow does not retain
+/// The user may remove screens before the flow does; then `pop` and `dismiss` must do nothing. Call `back()` of the
+/// handler of each screen that the user has removed, after the fact, so that the flow follows. The flow does not retain
 /// screens, so a screen that the user has removed releases its handler.
 @MainActor
 public protocol FlowNavigator<Screen>: AnyObject {
@@ -165,11 +199,26 @@ public protocol FlowNavigator<Screen>: AnyObject {
   /// Removes a pushed screen, unless the user has removed it.
   func pop(_ screen: Screen)
 
-  /// Presents a screen over all others.
-  func present(_ screen: Screen)
+  /// Presents a screen over all others, and returns when another one could be presented over it.
+  ///
+  /// The flow waits for it. A synchronous method satisfies the requirement, too.
+  func present(_ screen: Screen) async
 
-  /// Dismisses a presented screen, unless the user has dismissed it.
-  func dismiss(_ screen: Screen)
+  /// Dismisses a presented screen, unless the user has dismissed it, and returns when another one can be presented.
+  ///
+  /// The flow waits for it, at most as long as ``Flow/dismissLimit(_:clock:)`` says. A synchronous method satisfies the
+  /// requirement, too.
+  func dismiss(_ screen: Screen) async
+
+  /// Shows whether the user may go back: false while work runs that ``FlowWorkOnBack/finishes``.
+  ///
+  /// Hide the back button and disable the swipe. By default it does nothing.
+  func setBackAllowed(_ isAllowed: Bool)
+}
+
+extension FlowNavigator {
+  /// Does nothing.
+  public func setBackAllowed(_ isAllowed: Bool) {}
 }
 
 /// How a step's screen is shown.
@@ -202,10 +251,15 @@ extension FlowStep {
     makeScreen: @escaping @MainActor (FlowStepHandler<Content, Result>) -> Navigator.Screen
   ) {
     guard presentation != .present else {
-      self.init(name) { handler, context in
+      self.init(name, isDismissed: true) { handler, context in
         let screen = makeScreen(handler)
-        navigator.present(screen)
-        return FlowShown(in: context.previous?.place, dismiss: { [weak screen] in screen.map(navigator.dismiss) })
+        return FlowShown(
+          in: context.previous?.place,
+          presenting: { await navigator.present(screen) },
+          dismissal: FlowDismissal(screen: screen) { screen in
+            if let screen = screen as? Navigator.Screen { await navigator.dismiss(screen) }
+          }
+        )
       }
       return
     }
@@ -223,9 +277,15 @@ extension FlowStep {
         context.previous?.leave(to: EmptyCollection())
         // Where the user has removed the old screen, the screen that it covered is gone, too.
         let replacesTop = place.isCovering && old?.popScreen == nil
-        if replacesTop { navigator.replace(nil, with: screen) } else { navigator.push(screen) }
+        if replacesTop {
+          context.cover(on: navigator)
+          navigator.replace(nil, with: screen)
+        } else {
+          navigator.push(screen)
+        }
       }
       place.screen = screen
+      place.visit = context.visits.last
       place.popScreen = { screen in (screen as? Navigator.Screen).map(navigator.pop) }
       return FlowShown(in: place)
     }

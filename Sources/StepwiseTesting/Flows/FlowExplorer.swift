@@ -17,7 +17,8 @@ public import StepwiseFlows
 /// ```
 ///
 /// The rules of `on` run once for each transition, so they should only read and set contents, which are restored at the
-/// end. Steps do not run. A step that runs a flow is walked through with the answers of that flow's steps, unless
+/// end. Steps do not run. At each position the explorer also goes back over each number of screens, as the user may: it
+/// finds what this leads to, but does not count it as a way out. A step that runs a flow is walked through with the answers of that flow's steps, unless
 /// answers of the step itself are supplied. Two positions are the same when the paths and the descriptions of all
 /// contents are.
 @MainActor
@@ -72,16 +73,21 @@ public struct FlowExplorer<Output: Sendable> {
     }
     while let walk = waiting.popLast() {
       guard let step = walk.steps.last else { continue }
+      func visit(_ next: FlowWalk) {
+        guard next.end == nil, !seen.contains(next.state) else { return }
+        guard seen.count < limit else { return isComplete = false }
+        seen.insert(next.state)
+        waiting.append(next)
+      }
       for end in supplied[step] ?? [] {
         let next = walker.follow(end, from: walk)
         map.note(next, after: step, end)
-        guard next.end == nil, !seen.contains(next.state) else { continue }
-        guard seen.count < limit else {
-          isComplete = false
-          continue
-        }
-        seen.insert(next.state)
-        waiting.append(next)
+        visit(next)
+      }
+      // The user may go back at any time. That leads to further positions, but it is no way out of a dead end.
+      for next in walker.goBack(from: walk) {
+        map.noteBack(next, from: step)
+        visit(next)
       }
     }
     return map.exploration(isComplete: isComplete)
@@ -161,18 +167,29 @@ struct FlowMap {
   }
 
   mutating func note(_ walk: FlowWalk, after step: AnyFlowStep, _ end: FlowEnd) {
-    switch walk.end {
-    case nil:
+    if case nil = walk.end {
       enter(walk)
       if let next = walk.steps.last { turns[step, default: []].insert(next) }
-    case .ended(.failed(let error as FlowError))
-    where [.unhandledResult, .noContent, .duplicateName].contains(error):
-      let result = if case .answered(let box) = end { "\(box.any)" } else { "\(end)" }
-      guard !unhandled.contains(where: { $0.step == step.name && $0.result == result }) else { return }
-      unhandled.append(FlowExploration.Unhandled(step: step.name, result: result, error: error))
-    default:
+    } else if !reject(walk, after: step, end) {
       exits.insert(step)
     }
+  }
+
+  /// Notes where going back leads, which is neither a transition of the step nor an exit.
+  mutating func noteBack(_ walk: FlowWalk, from step: AnyFlowStep) {
+    if case nil = walk.end { enter(walk) } else { _ = reject(walk, after: step, .ended(.back)) }
+  }
+
+  /// Notes a finding if the flow could not continue.
+  private mutating func reject(_ walk: FlowWalk, after step: AnyFlowStep, _ end: FlowEnd) -> Bool {
+    guard case .ended(.failed(let error as FlowError)) = walk.end,
+      [.unhandledResult, .noContent, .duplicateName].contains(error)
+    else { return false }
+    let result = if case .answered(let box) = end { "\(box.any)" } else { "\(end)" }
+    if !unhandled.contains(where: { $0.step == step.name && $0.result == result }) {
+      unhandled.append(FlowExploration.Unhandled(step: step.name, result: result, error: error))
+    }
+    return true
   }
 
   func exploration(isComplete: Bool) -> FlowExploration {
@@ -237,14 +254,37 @@ struct FlowWalk {
     levels.append(course)
   }
 
-  /// Follows the transition after the current step.
-  fileprivate mutating func follow(_ end: FlowEnd) {
+  /// The screens that the user may leave besides the current one: for each, the level and the number of steps above.
+  fileprivate var lowerScreens: [(level: Int, count: Int)] {
+    levels.indices.flatMap { level in
+      let steps = levels[level].path.steps
+      return steps.indices.dropLast().filter { !steps[$0].isWork }.map { (level, steps.count - $0) }
+    }
+  }
+
+  /// Goes back over a screen of a level and all above it.
+  fileprivate mutating func leave(_ screen: (level: Int, count: Int)) {
+    // The flows above it are cancelled.
+    levels.removeSubrange((screen.level + 1)...)
+    follow(.ended(.back), over: screen.count)
+  }
+
+  /// Follows the transition after the current step, or goes back over several.
+  fileprivate mutating func follow(_ end: FlowEnd, over count: Int = 1) {
     var end = end
+    var count = count
     while var level = levels.popLast(), let step = level.path.top {
-      let move = level.move(after: step, end)
-      level.follow(move, by: FlowLogEntry(step: step.name, end: end))
+      var move = FlowMove.back
+      if case .ended(.back) = end {
+        move = level.goBack(over: count) { FlowLogEntry(step: $0.name, end: .ended(.back)) }.move
+      } else {
+        move = level.move(after: step, end)
+        level.follow(move, by: FlowLogEntry(step: step.name, end: end))
+        // Going back skips work.
+        if case .back = move { move = level.goBack(over: 0) { FlowLogEntry(step: $0.name, end: .ended(.back)) }.move }
+      }
       guard case .end(let outer) = move else { return levels.append(level) }
-      end = outer
+      (end, count) = (outer, 1)
     }
     self.end = end
   }
@@ -268,6 +308,13 @@ final class FlowWalker {
 
   /// Follows the transition after the current step.
   func follow(_ end: FlowEnd, from walk: FlowWalk) -> FlowWalk { self.walk(from: walk) { $0.follow(end) } }
+
+  /// Goes back over each number of screens.
+  func goBack(from walk: FlowWalk) -> [FlowWalk] {
+    guard let step = walk.steps.last else { return [] }
+    let one = step.isWork ? [] : [follow(.ended(.back), from: walk)]
+    return one + walk.lowerScreens.map { screen in self.walk(from: walk) { $0.leave(screen) } }
+  }
 
   /// Restores all contents to those before the walk.
   func restore() {

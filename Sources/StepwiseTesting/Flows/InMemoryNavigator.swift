@@ -22,6 +22,9 @@ public final class InMemoryNavigator<Screen: AnyObject>: FlowNavigator {
   /// The calls that changed something, in order: `push`, `replace`, `pop`, `present` and `dismiss`.
   public private(set) var calls: [String] = []
 
+  /// A Boolean value that indicates whether the user may go back: false while work runs that finishes.
+  public private(set) var isBackAllowed = true
+
   /// Creates a navigator without screens.
   public init() {}
 
@@ -61,6 +64,9 @@ public final class InMemoryNavigator<Screen: AnyObject>: FlowNavigator {
   public func dismiss(_ screen: Screen) {
     remove(screen, from: &presented, call: "dismiss")
   }
+
+  /// Records whether the user may go back.
+  public func setBackAllowed(_ isAllowed: Bool) { isBackAllowed = isAllowed }
 
   private func remove(_ screen: Screen, from screens: inout [Screen], call: String) {
     guard let index = screens.firstIndex(where: { $0 === screen }) else { return }
