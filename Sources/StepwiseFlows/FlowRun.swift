@@ -108,6 +108,8 @@ final class FlowRun {
       }
     }
     .finally { @MainActor state in
+      // A body that has not begun will not: the run was cancelled before.
+      if self.begun.settled == nil { cancelled.settle(()) }
       self.begun.settle(())
       await self.waitForPredecessor()
       self.finish(state)
