@@ -178,7 +178,9 @@ final class FlowRun {
         end = try json.value.answer(of: step.name, as: step.resultType)
       }
       shown[step] = step.pass(after: shown[step])
-      return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: entry.inside)
+      var replayed = FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: entry.inside)
+      replayed.leaving = entry.leaving
+      return replayed
     } catch {
       // The enclosing flow must not treat it as a failure of the step.
       replay.failure = error as? FlowError

@@ -26,14 +26,23 @@ final class FlowPage: Hashable, Identifiable {
 @MainActor
 @Observable
 final class StackHost: FlowNavigator {
-  // Whatever takes a page away has gone back from it. For a page that has answered already this changes nothing.
+  // Whatever takes pages away has gone back from them: the back button, its menu, `path = []`. For the pages that the
+  // flow removes, this changes nothing.
   var path: [FlowPage] = [] {
     didSet { for page in oldValue.reversed() where !path.contains(page) { page.wentBack() } }
   }
 
   var sheet: FlowPage? {
-    didSet { if let page = oldValue, page != sheet { page.wentBack() } }
+    didSet {
+      guard let page = oldValue, page != sheet else { return }
+      isDismissing = sheet == nil
+      page.wentBack()
+    }
   }
+
+  private(set) var isBackAllowed = true
+  private var isDismissing = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   func push(_ page: FlowPage) { path.append(page) }
 
@@ -46,7 +55,21 @@ final class StackHost: FlowNavigator {
 
   func pop(_ page: FlowPage) { path.removeAll { $0 === page } }
   func present(_ page: FlowPage) { sheet = page }
-  func dismiss(_ page: FlowPage) { if sheet === page { sheet = nil } }
+
+  func dismiss(_ page: FlowPage) async {
+    if sheet === page { sheet = nil }
+    guard isDismissing else { return }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  /// Call it in `onDismiss`: another sheet can be presented then.
+  func sheetDidDismiss() {
+    isDismissing = false
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+
+  func setBackAllowed(_ isAllowed: Bool) { isBackAllowed = isAllowed }
 }
 
 /// Shows the host's pages, and runs the flow as long as it is seen itself.
@@ -58,7 +81,7 @@ struct FlowView: View {
     NavigationStack(path: $host.path) {
       Text("Welcome").navigationDestination(for: FlowPage.self) { page in page.view }
     }
-    .sheet(item: $host.sheet) { page in page.view }
+    .sheet(item: $host.sheet, onDismiss: host.sheetDidDismiss) { page in page.view }
     .task { _ = try? await flow(host).run() }
   }
 }
@@ -125,6 +148,42 @@ struct FlowSwiftUITests {
     task.cancel()
     await task.value
     #expect(host.path.isEmpty)
+  }
+
+  @Test func `An empty path goes back from every page`() async throws {
+    let view = FlowView(host: host) { host in flow(host, second: .push) }
+    let task = Task { await view.body.shown.task?() }
+    await made.elements(atLeast: 1)
+    complete(host.path.last, "Bob")
+    await made.elements(atLeast: 2)
+    host.path = []
+    await task.value
+    #expect(made.elements == ["first", "second"] && host.path.isEmpty)
+  }
+
+  @Test func `A sheet follows a sheet when onDismiss is called`() async throws {
+    let first = step("first", .present, on: host)
+    let second = step("second", .present, on: host)
+    let view = FlowView(host: host) { _ in
+      Flow<String>("flow", first: first, content: "Ann").on(first) { name, _ in .next(second, name) }
+    }
+    let shown = view.body.shown
+    let task = Task { await shown.task?() }
+    await made.elements(atLeast: 1)
+    complete(host.sheet, "Bob")
+    while host.sheet != nil { await Task.yield() }
+    #expect(made.elements == ["first"])
+    shown.sheetDisappeared?()
+    await made.elements(atLeast: 2)
+    #expect(host.sheet != nil)
+    shown.swipeDown?()
+    await made.elements(atLeast: 3)
+    #expect(made.elements == ["first", "second", "first"])
+    complete(host.sheet, "Cid")
+    while host.sheet != nil { await Task.yield() }
+    task.cancel()
+    shown.sheetDisappeared?()
+    await task.value
   }
 
   @Test func `A view that disappears ends its flow`() async throws {

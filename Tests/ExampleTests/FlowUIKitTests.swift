@@ -44,17 +44,26 @@ final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDeleg
     controller.setViewControllers(controller.viewControllers.filter { $0 !== screen }, animated: true)
   }
 
-  func present(_ screen: UIViewController) {
+  func present(_ screen: UIViewController) async {
     screen.presentationController?.delegate = self
-    controller.present(screen, animated: true)
+    // UIKit ignores `present` of a controller that already presents another one.
+    var top: UIViewController = controller
+    while let presented = top.presentedViewController { top = presented }
+    await withCheckedContinuation { done in top.present(screen, animated: true) { done.resume() } }
   }
 
-  func dismiss(_ screen: UIViewController) {
-    if screen.presentingViewController != nil { screen.dismiss(animated: true) }
+  func dismiss(_ screen: UIViewController) async {
+    guard let presenting = screen.presentingViewController else { return }
+    await withCheckedContinuation { done in presenting.dismiss(animated: true) { done.resume() } }
   }
 
-  // The swipe, the back button and its menu: a screen that is no longer there was left with back. After a completion
-  // this has no effect.
+  func setBackAllowed(_ isAllowed: Bool) {
+    controller.topViewController?.navigationItem.hidesBackButton = !isAllowed
+    controller.interactivePopGestureRecognizer?.isEnabled = isAllowed
+  }
+
+  // The swipe, the back button, its menu and pop to root: the user has left each screen that is no longer there. Never
+  // report from `willShow`, because the user can still cancel the swipe then.
   func navigationController(
     _ navigationController: UINavigationController,
     didShow viewController: UIViewController,
@@ -145,6 +154,40 @@ struct FlowUIKitTests {
     await made.elements(atLeast: 4)
     (controller.presentedViewController as? NameViewController)?.save("Dan")
     #expect(try await run.value == "Dan")
+    #expect(controller.presentedViewController == nil)
+  }
+
+  @Test func `Back over several screens leaves the first one`() async throws {
+    let host = NavigationHost(controller)
+    let steps = ["a", "b", "c", "d"].map { step($0, .push, on: host) }
+    var flow = Flow<String>("flow", first: steps[0], content: "Ann")
+    for (step, next) in zip(steps, steps.dropFirst()) { flow = flow.on(step) { name, _ in .next(next, name) } }
+    let run = flow.start()
+    for count in 1..<4 {
+      await made.elements(atLeast: count)
+      top?.save("Bob")
+    }
+    await made.elements(atLeast: 4)
+    controller.swipeBack(over: 3)
+    await made.elements(atLeast: 5)
+    #expect(made.elements == ["a", "b", "c", "d", "a"])
+    #expect(controller.viewControllers.count == 1 && flow.path.map(\.name) == ["a"])
+    run.cancel()
+    _ = await run.outcome
+  }
+
+  @Test func `A sheet follows a sheet`() async throws {
+    let host = NavigationHost(controller)
+    let first = step("first", .present, on: host)
+    let second = step("second", .present, on: host)
+    let flow = Flow<String>("flow", first: first, content: "Ann").on(first) { name, _ in .next(second, name) }
+    let run = flow.start()
+    await made.elements(atLeast: 1)
+    (controller.presentedViewController as? NameViewController)?.save("Bob")
+    await made.elements(atLeast: 2)
+    #expect((controller.presentedViewController as? NameViewController)?.name == "Bob")
+    (controller.presentedViewController as? NameViewController)?.save("Cid")
+    #expect(try await run.value == "Cid")
     #expect(controller.presentedViewController == nil)
   }
 

@@ -21,7 +21,7 @@ extension Scene {
 
   @MainActor
   private static func showProfile(isTyped: Bool) async throws -> ExitCode {
-    let script = ["edit", "back", "edit", "Ada Lovelace", "download", "kill", "back", "quit"]
+    let script = ["edit", "b 1", "edit", "Ada Lovelace", "download", "kill", "back", "quit"]
     let navigator = TerminalNavigator(script: isTyped ? nil : script)
     let server = try ProfileServer(UserProfile(name: "Grace"))
     defer { server.stop() }
@@ -125,6 +125,8 @@ final class TerminalScreen {
   let hint: String
   /// Whether the step still waits for a result.
   let isAsking: () -> Bool
+  /// Goes back from the screen, also after its answer.
+  let goBack: () -> Void
   /// Handles a line; returns whether it is valid.
   let type: (String) -> Bool
 
@@ -147,6 +149,7 @@ final class TerminalScreen {
     self.hint = hint
     self.text = text(handler.content)
     isAsking = { !handler.isFinished }
+    goBack = { handler.back() }
     type = { line in
       if line == "back" {
         handler.back()
@@ -202,7 +205,12 @@ final class TerminalNavigator: FlowNavigator {
     while let visible = screens.last, visible.isAsking(), !lines.isEmpty {
       let line = lines.removeFirst()
       if isScripted { Console.writeLine("> \(line)") }
-      if !visible.type(line) { Console.writeLine("  (type \(visible.hint) or back)") }
+      if line.hasPrefix("b "), let count = Int(line.dropFirst(2)) {
+        // The flow follows: it goes back over as many screens as were left in one turn.
+        for screen in screens.suffix(count).reversed() { screen.goBack() }
+        return
+      }
+      if !visible.type(line) { Console.writeLine("  (type \(visible.hint), back, or b and a number)") }
     }
   }
 

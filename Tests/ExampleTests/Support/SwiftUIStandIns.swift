@@ -75,6 +75,8 @@ struct Shown {
   var task: (@MainActor () async -> Void)?
   var swipeBack: (@MainActor () -> Void)?
   var swipeDown: (@MainActor () -> Void)?
+  /// The animation has ended that removes a sheet.
+  var sheetDisappeared: (@MainActor () -> Void)?
 }
 
 @MainActor
@@ -109,8 +111,17 @@ extension View {
 
   func sheet<Item: Identifiable>(
     item: Binding<Item?>,
+    onDismiss: @escaping @MainActor () -> Void,
     @ViewBuilder content: @escaping (Item) -> some View
-  ) -> ModifiedView<Self> { ModifiedView(content: self) { shown in shown.swipeDown = { item.set(nil) } } }
+  ) -> ModifiedView<Self> {
+    ModifiedView(content: self) { shown in
+      shown.swipeDown = {
+        item.set(nil)
+        onDismiss()
+      }
+      shown.sheetDisappeared = onDismiss
+    }
+  }
 
   func task(_ action: @escaping @MainActor () async -> Void) -> ModifiedView<Self> {
     ModifiedView(content: self) { shown in shown.task = action }

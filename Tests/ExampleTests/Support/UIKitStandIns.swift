@@ -14,23 +14,53 @@ class UIViewController {
   init(nibName: String?, bundle: Bundle?) {}
   required init?(coder: NSCoder) { nil }
 
-  func present(_ controller: UIViewController, animated: Bool) {
+  let navigationItem = UINavigationItem()
+
+  /// Ignored, without a call of the completion, while the controller presents another one, also one that is animating away.
+  func present(_ controller: UIViewController, animated: Bool, completion: (() -> Void)? = nil) {
+    guard presentedViewController == nil else { return }
     presentedViewController = controller
     controller.presentingViewController = self
+    animate { completion?() }
   }
 
-  func dismiss(animated: Bool) {
-    guard let presenting = presentingViewController else { return }
-    presentingViewController = nil
-    presenting.presentedViewController = nil
+  /// Dismisses what the controller presents, or else itself; that takes effect when the animation has ended.
+  func dismiss(animated: Bool, completion: (() -> Void)? = nil) {
+    guard let presenting = presentedViewController == nil ? presentingViewController : self else { return }
+    animate {
+      presenting.removePresented()
+      completion?()
+    }
+  }
+
+  private func animate(_ completion: @escaping @MainActor () -> Void) {
+    Task {
+      for _ in 0..<50 { await Task.yield() }
+      completion()
+    }
+  }
+
+  private func removePresented() {
+    presentedViewController?.presentingViewController = nil
+    presentedViewController = nil
   }
 
   /// What a user does to a sheet.
   func swipeDown() {
     guard let sheet = presentedViewController, let controller = sheet.presentationController else { return }
-    sheet.dismiss(animated: true)
+    removePresented()
     controller.delegate?.presentationControllerDidDismiss(controller)
   }
+}
+
+@MainActor
+final class UINavigationItem {
+  var hidesBackButton = false
+}
+
+@MainActor
+final class UIGestureRecognizer {
+  var isEnabled = true
 }
 
 @MainActor
@@ -61,6 +91,9 @@ protocol UINavigationControllerDelegate: AnyObject {
 final class UINavigationController: UIViewController {
   private(set) var viewControllers: [UIViewController] = []
   weak var delegate: (any UINavigationControllerDelegate)?
+  let interactivePopGestureRecognizer: UIGestureRecognizer? = UIGestureRecognizer()
+
+  var topViewController: UIViewController? { viewControllers.last }
 
   func pushViewController(_ controller: UIViewController, animated: Bool) {
     setViewControllers(viewControllers + [controller], animated: animated)
@@ -72,5 +105,8 @@ final class UINavigationController: UIViewController {
   }
 
   /// What a user does to go back.
-  func swipeBack() { setViewControllers(viewControllers.dropLast(), animated: true) }
+  func swipeBack() { swipeBack(over: 1) }
+
+  /// What a user does with the menu of the back button, or with a second tap on the tab.
+  func swipeBack(over count: Int) { setViewControllers(viewControllers.dropLast(count), animated: true) }
 }
