@@ -7,6 +7,41 @@ import StepwiseFlows
 import StepwiseTesting
 import Testing
 
+/// One screen of a flow in a terminal.
+final class TerminalPage {
+  let text: String
+  let goBack: @MainActor () -> Void
+
+  init(_ text: String, goBack: @escaping @MainActor () -> Void) {
+    self.text = text
+    self.goBack = goBack
+  }
+}
+
+/// Hosts a flow in a terminal.
+@MainActor
+final class TerminalHost: FlowNavigator {
+  private(set) var pages: [TerminalPage] = []
+
+  func push(_ page: TerminalPage) { pages.append(page) }
+
+  func replace(_ page: TerminalPage?, with newPage: TerminalPage) {
+    let old = page ?? pages.last
+    guard let index = pages.firstIndex(where: { $0 === old }) else { return push(newPage) }
+    pages[index] = newPage
+  }
+
+  func pop(_ page: TerminalPage) { pages.removeAll { $0 === page } }
+  func present(_ page: TerminalPage) { push(page) }
+  func dismiss(_ page: TerminalPage) { pop(page) }
+
+  /// Handles a command such as `b 3`.
+  func type(_ line: String) {
+    guard line.hasPrefix("b "), let count = Int(line.dropFirst(2)) else { return }
+    for page in pages.suffix(count).reversed() { page.goBack() }
+  }
+}
+
 /// The samples on flows of the README and of the article.
 @Suite(.timeLimit(.minutes(5)))
 @MainActor
@@ -121,5 +156,27 @@ struct FlowArticleTests {
     while stackHost.path.isEmpty { await Task.yield() }
     stackHost.path.removeLast()
     #expect(await answer == .back)
+  }
+
+  @Test func `A host in a terminal goes back over several screens`() async throws {
+    let host = TerminalHost()
+    let made = Recorder<String>()
+    let steps = ["a", "b", "c"].map { name in
+      FlowStep<Void, Void>(name, .push, on: host) { handler in
+        made.record(name)
+        return TerminalPage(name) { handler.back() }
+      }
+    }
+    let log = Recorder<Int>()
+    let flow = Flow<Void>("flow", first: steps[0]).on(steps[0]) { _, _ in .next(steps[1]) }
+      .on(steps[1]) { _, _ in .next(steps[2]) }.saving { answers in log.record(answers.count) }
+    let run = flow.start(replaying: [.answer(steps[0], ()), .answer(steps[1], ())])
+    await made.elements(atLeast: 3)
+    host.type("b 2")
+    await made.elements(atLeast: 4)
+    #expect(host.pages.map(\.text) == ["a"] && log.elements == [0])
+    host.type("b 1")
+    await #expect(throws: FlowError.back) { try await run.value }
+    #expect(host.pages.isEmpty)
   }
 }

@@ -99,6 +99,24 @@ struct FlowExplorerTests {
     #expect(rescued.loops.isEmpty && rescued.deadEnds.isEmpty)
   }
 
+  @Test func `Back over any number of screens is tried at each position`() {
+    let last = FlowStep<Void, Bool>("last") { _ in Issue.record("presented") }
+    let help = FlowStep<Void, Bool>("help") { _ in Issue.record("presented") }
+    let lost = FlowStep<Int, Bool>("lost") { _ in Issue.record("presented") }
+    let save = FlowStep("save", running: Chain { (name: String) in name })
+    var flow = flow.on(edit) { name, _ in .next(save, name) }.on(save) { _, _ in .next(last) }
+      .on(edit, ended: { _, _ in .next(help) })
+    func explore(_ flow: Flow<String>) -> FlowExploration {
+      FlowExplorer(flow).answers(profile, .edit, .download, .quit).answers(edit, "Bob").answers(save, "Bob")
+        .answers(network, "Cid").explore()
+    }
+    // Nothing but going back leads to it, and going back is no way out of it.
+    #expect(explore(flow).reached.contains("help") && explore(flow).deadEnds == ["last", "help"])
+    // Back from the last screen skips the work, so the rule is found when two screens are left.
+    flow = flow.on(edit, ended: { _, _ in .next(lost) })
+    #expect(explore(flow).unhandled.map(\.step).contains("last"))
+  }
+
   @Test func `Contents distinguish positions`() {
     let count = FlowStep<Int, Bool>("count") { _ in }
     let flow = Flow<Int>("flow", first: count, content: 0).on(count) { _, step in
