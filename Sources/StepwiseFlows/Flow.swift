@@ -272,7 +272,7 @@ extension Flow {
   /// Use it so that your user loses no answer when the app is killed: pass the stored log to ``replay(answers:)``.
   ///
   /// ```swift
-  /// let saved = flow.saving { log in try await file.write(JSONEncoder().encode(log)) }
+  /// let saved = flow.saving { log in try await store(JSONEncoder().encode(log)) }
   /// ```
   ///
   /// The flow waits for `save`, and its error fails the flow. A replay does not save. Neither does the end of the flow:

@@ -21,6 +21,7 @@ private final class Screen {
 }
 
 private func show(_ value: Any) {}
+private func store(_ data: Data) async throws {}
 
 @MainActor
 private func flows(
@@ -58,6 +59,9 @@ private func flows(
 
 @MainActor
 private func logs(flow: Flow<Int>) async throws {
+  let saved = flow.saving { log in try await store(JSONEncoder().encode(log)) }
+  show(saved)
+
   let data = try JSONEncoder().encode(flow.answers)
   let answers = try JSONDecoder().decode(FlowLog.self, from: data)
   let output = try await flow.replay(answers: answers)
