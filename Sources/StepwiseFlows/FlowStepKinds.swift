@@ -36,8 +36,8 @@ extension FlowStep where Content: Sendable {
   /// ```
   public convenience init<P: Progression>(
     _ name: String,
-    onBack: FlowWorkOnBack = .cancels,
-    running first: nonisolated(nonsending) @escaping @Sendable (Content) async throws -> P
+    running first: nonisolated(nonsending) @escaping @Sendable (Content) async throws -> P,
+    onBack: FlowWorkOnBack = .cancels
   ) where P.Result == Result {
     self.init(name, running: Chain(name, running: first), onBack: onBack)
   }
