@@ -111,7 +111,7 @@ struct FlowExplorerTests {
         .answers(network, "Cid").explore()
     }
     // Nothing but going back leads to it, and going back is no way out of it.
-    #expect(explore(flow).reached.contains("help") && explore(flow).deadEnds == ["last", "help"])
+    #expect(explore(flow).reached.contains("help") && Set(explore(flow).deadEnds) == ["last", "help"])
     // Back from the last screen skips the work, so the rule is found when two screens are left.
     flow = flow.on(edit, ended: { _, _ in .next(lost) })
     #expect(explore(flow).unhandled.map(\.step).contains("last"))
