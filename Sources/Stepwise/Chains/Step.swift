@@ -71,7 +71,8 @@ extension Step {
 
   /// Retries the step when it fails.
   ///
-  /// Cancellation of its task is never retried, and ends the delay between attempts immediately.
+  /// An attempt that fails undoes the steps inside it that it has completed. Cancellation is never retried, and ends the
+  /// delay between attempts immediately.
   ///
   /// - Parameters:
   ///   - policy: The number of attempts and the delay between them.
