@@ -260,7 +260,11 @@
       fleet.register(Work.self)
       try await fleet.enqueue(Work.script(), id: "late", options: FleetOptions(start: .after(.seconds(3_600))))
       try await fleet.enqueue(Work.script(), id: "soon", options: FleetOptions(start: .after(.milliseconds(300))))
-      try await fleet.enqueue(Work.script(), id: "past", options: FleetOptions(start: .at(secondsSince1970: 1)))
+      try await fleet.enqueue(
+        Work.script(),
+        id: "past",
+        options: FleetOptions(start: .at(Date(timeIntervalSince1970: 1)))
+      )
       #expect(try await fleet.status(of: "past")?.state == .queued)
       try await test.withWorkers([fleet]) { () async throws in
         #expect(try await fleet.result(of: "soon", as: Work.self) == 3)

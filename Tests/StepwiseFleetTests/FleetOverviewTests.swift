@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  import Foundation
   import Stepwise
   import StepwiseCheckpoints
   @testable import StepwiseFleet
@@ -84,7 +85,7 @@
       fleet.register(Plain.self)
       try await fleet.enqueue((0..<3).map { (id: "\($0)", progression: Work.script()) })
       try await fleet.enqueue(Work.script { _, _, _ in throw Failure(text: "failed") }, id: "3")
-      try await fleet.enqueue(Orphan(), id: "orphan", options: FleetOptions(start: .at(secondsSince1970: 1)))
+      try await fleet.enqueue(Orphan(), id: "orphan", options: FleetOptions(start: .at(Date(timeIntervalSince1970: 1))))
       try await fleet.pause("Nothing")
       let names = try await test.withWorkers([fleet]) { () async throws -> [FleetNameStatus] in
         try await fleet.waitUntilDone(3)

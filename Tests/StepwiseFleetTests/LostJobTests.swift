@@ -108,7 +108,7 @@
         try await fleet.enqueue(
           Work.script(),
           id: "never",
-          options: FleetOptions(start: .at(secondsSince1970: .infinity))
+          options: FleetOptions(start: .at(Date(timeIntervalSince1970: .infinity)))
         )
       }
       // A worker of an earlier version ends an attempt so.

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// The number of an entry in a run's record.
+package struct RecordID: Hashable, Sendable {
+  private let value: Int32
+
+  /// Returns nil for more entries than 32 bits count, which are not recorded any more.
+  init?(_ number: Int) {
+    guard let value = Int32(exactly: number), value >= 0 else { return nil }
+    self.value = value
+  }
+
+  var number: Int { Int(value) }
+}
+
 /// How one run, a chain nested in it, or work that may be abandoned writes to the record.
 struct Recording: Sendable {
   let recorder: RunRecorder

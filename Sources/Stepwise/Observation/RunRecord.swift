@@ -1,19 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The number of an entry in a run's record.
-package struct RecordID: Hashable, Sendable {
-  private let value: Int32
-
-  /// Returns nil for more entries than 32 bits count, which are not recorded any more.
-  init?(_ number: Int) {
-    guard let value = Int32(exactly: number), value >= 0 else { return nil }
-    self.value = value
-  }
-
-  var number: Int { Int(value) }
-}
-
 /// What has happened in a run and in the chains that are steps of it: a bounded list of entries, oldest first.
 ///
 /// Events, progress, traces and observers read it; nothing else is recorded. The names of planned steps are elsewhere.

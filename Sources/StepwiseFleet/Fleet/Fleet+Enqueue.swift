@@ -5,6 +5,12 @@
   public import Stepwise
   import StepwiseCheckpoints
 
+  #if canImport(FoundationEssentials)
+    public import FoundationEssentials
+  #else
+    public import Foundation
+  #endif
+
   extension Fleet {
     /// How many jobs one statement enqueues at most.
     private static let batch = 5_000
@@ -219,7 +225,7 @@
         switch options.start {
         case .now: (false, 0)
         case .after(let delay): (false, max(0, delay / .seconds(1)))
-        case .at(let seconds): (true, seconds)
+        case .at(let date): (true, date.timeIntervalSince1970)
         }
       // It would never start.
       guard seconds < .infinity else {
@@ -349,8 +355,12 @@
       case now
       /// After a delay from now on, by the database's clock.
       case after(Duration)
-      /// At a time, in seconds since 1970 by the database's clock.
-      case at(secondsSince1970: Double)
+      /// At a time, by the database's clock.
+      case at(Date)
+
+      /// At a time, in seconds since 1970.
+      @available(*, deprecated, message: "Use at(_:) with a Date")
+      public static func at(secondsSince1970 seconds: Double) -> Start { .at(Date(timeIntervalSince1970: seconds)) }
     }
 
     /// Which jobs a new one with the same id replaces.

@@ -2,6 +2,12 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  #if canImport(FoundationEssentials)
+    public import FoundationEssentials
+  #else
+    public import Foundation
+  #endif
+
   /// A page of jobs, in the order of their ids.
   public struct FleetPage: Hashable, Sendable {
     /// The jobs.
@@ -32,16 +38,16 @@
     public let name: String
     /// The number of jobs that it runs.
     public let runningCount: Int
-    /// When it registered, in seconds since 1970.
-    public let registeredAt: Double
+    /// When it registered, by the database's clock.
+    public let registeredAt: Date
     /// How long its lease lasts unless it is renewed.
     public let leaseRemaining: Duration
   }
 
   /// Counts the jobs that ended in a period, and shows how long they took.
   public struct FleetActivity: Hashable, Sendable {
-    /// When the period began, in seconds since 1970.
-    public let start: Double
+    /// When the period began, by the database's clock.
+    public let start: Date
     /// The number of jobs that ended with a result.
     public let doneCount: Int
     /// The number of jobs that were dead-lettered.
@@ -56,8 +62,8 @@
   public struct FleetStageRecord: Hashable, Sendable {
     /// The number of the stage: 1 for the first.
     public let number: Int
-    /// When it was stored, in seconds since 1970.
-    public let savedAt: Double
+    /// When it was stored, by the database's clock.
+    public let savedAt: Date
     /// The stage as JSON.
     public let json: String
   }
@@ -195,7 +201,7 @@
           id: row.integer(0) ?? 0,
           name: row.text(1) ?? "",
           runningCount: Int(row.integer(2) ?? 0),
-          registeredAt: row.real(3) ?? 0,
+          registeredAt: row.date(3) ?? .distantPast,
           leaseRemaining: .seconds(max(0, row.real(4) ?? 0))
         )
       }
@@ -229,7 +235,7 @@
       )
       return rows.map { row in
         FleetActivity(
-          start: row.real(0) ?? 0,
+          start: row.date(0) ?? .distantPast,
           doneCount: Int(row.integer(1) ?? 0),
           failedCount: Int(row.integer(2) ?? 0),
           median: row.real(3).map { .seconds($0) },
@@ -252,7 +258,7 @@
         [.text(id)]
       )
       return rows.map {
-        FleetStageRecord(number: Int($0.integer(0) ?? 0), savedAt: $0.real(1) ?? 0, json: $0.text(2) ?? "")
+        FleetStageRecord(number: Int($0.integer(0) ?? 0), savedAt: $0.date(1) ?? .distantPast, json: $0.text(2) ?? "")
       }
     }
 

@@ -2,6 +2,12 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  #if canImport(FoundationEssentials)
+    public import FoundationEssentials
+  #else
+    public import Foundation
+  #endif
+
   /// The state of a job of a fleet: queued, running, waiting, or ended.
   public struct FleetState: Hashable, Sendable, CustomStringConvertible {
     /// The word in the table.
@@ -33,7 +39,7 @@
 
   /// Shows how a job is doing: its state, its worker, its attempts and its error, without its stages.
   ///
-  /// Times are seconds since 1970, by the database's clock.
+  /// Times are by the database's clock.
   public struct FleetStatus: Hashable, Sendable {
     /// The id.
     public let id: String
@@ -62,13 +68,14 @@
     /// The id of the job that enqueued it as a child; nil for other jobs.
     public let parent: String?
     /// When the job was enqueued.
-    public let enqueuedAt: Double
-    /// When the job is or was due: its start, its last retry, or the end of its wait, which is infinite without a limit.
-    public let dueAt: Double
+    public let enqueuedAt: Date
+    /// When the job is or was due: its start, its last retry, or the end of its wait; nil for a wait without a
+    /// limit.
+    public let dueAt: Date?
     /// When a worker started it for the first time; nil before.
-    public let startedAt: Double?
+    public let startedAt: Date?
     /// When it ended; nil before.
-    public let endedAt: Double?
+    public let endedAt: Date?
     /// A Boolean value that indicates whether ``Fleet/requeue(_:)`` queues the job again.
     ///
     /// It is false for a chain that failed or was cancelled and has undone its steps: nothing of it is left to continue.
@@ -99,10 +106,10 @@
       priority = Int(row.integer(10) ?? 0)
       key = row.text(11)
       parent = row.text(12)
-      enqueuedAt = row.real(13) ?? 0
-      dueAt = row.real(14) ?? 0
-      startedAt = row.real(15)
-      endedAt = row.real(16)
+      enqueuedAt = row.date(13) ?? .distantPast
+      dueAt = row.date(14)
+      startedAt = row.date(15)
+      endedAt = row.date(16)
       isRequeueable = row.isTrue(17)
     }
   }

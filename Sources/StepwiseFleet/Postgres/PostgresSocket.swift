@@ -7,6 +7,12 @@
   import Stepwise
   import StepwiseCheckpoints
 
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
   #if canImport(Darwin)
     import Darwin
   #elseif canImport(Glibc)
@@ -301,6 +307,11 @@
     /// A `double precision`.
     func real(_ column: Int) -> Double? {
       integer(column).map { Double(bitPattern: UInt64(bitPattern: $0)) }
+    }
+
+    /// A time that is stored as seconds since 1970; nil for one that is infinite.
+    func date(_ column: Int) -> Date? {
+      real(column).flatMap { $0.isFinite ? Date(timeIntervalSince1970: $0) : nil }
     }
 
     /// A `bigint`.

@@ -5,6 +5,12 @@
   import Stepwise
   import StepwiseCheckpoints
 
+  #if canImport(FoundationEssentials)
+    public import FoundationEssentials
+  #else
+    public import Foundation
+  #endif
+
   /// The types of the signals that jobs of this process wait for, so that another one is refused where it is sent.
   final class SignalExpectations: Sendable {
     private struct Wait: Hashable {
@@ -41,8 +47,8 @@
     public let json: String
     /// Why the step could not read it.
     public let reason: String
-    /// When it was sent, in seconds since 1970 by the database's clock.
-    public let sentAt: Double
+    /// When it was sent, by the database's clock.
+    public let sentAt: Date
   }
 
   extension Fleet {
@@ -63,7 +69,7 @@
           name: $0.text(0) ?? "",
           json: $0.text(1) ?? "",
           reason: $0.text(2) ?? "",
-          sentAt: $0.real(3) ?? 0
+          sentAt: $0.date(3) ?? .distantPast
         )
       }
     }

@@ -28,9 +28,9 @@
       // The first minute that is read again may be incomplete.
       let all = ((earlier?.minutes ?? []) + (try await fleet.activity(within: min(age, .seconds(3_600)))))
         .map { ($0.start, $0) }
-      let newest = all.last?.0 ?? 0
+      let newest = all.last?.0 ?? .distantPast
       minutes = Dictionary(all) { $0.endedCount > $1.endedCount ? $0 : $1 }.values
-        .filter { $0.start > newest - 3_600 }.sorted { $0.start < $1.start }
+        .filter { $0.start > newest.addingTimeInterval(-3_600) }.sorted { $0.start < $1.start }
       nextDue = .now + max(.seconds(2), (.now - began) * 19)
     }
 
@@ -71,7 +71,7 @@
       [
         ("id", .number(Int(id))), ("worker", .string(name.isEmpty ? "\(id)" : name)),
         ("running", .number(runningCount)),
-        ("registered", .time(registeredAt)), ("lease", .duration(leaseRemaining)),
+        ("registered", .time(registeredAt.timeIntervalSince1970)), ("lease", .duration(leaseRemaining)),
       ]
     }
   }
@@ -81,7 +81,7 @@
 
     var record: Record {
       [
-        ("start", .time(start)), ("done", .number(doneCount)), ("failed", .number(failedCount)),
+        ("start", .time(start.timeIntervalSince1970)), ("done", .number(doneCount)), ("failed", .number(failedCount)),
         ("p50", .duration(median)), ("p99", .duration(percentile99)),
       ]
     }
@@ -152,7 +152,7 @@
     func refusedTable(hasValues: Bool) -> Table {
       let records = refusedSignals.map { signal -> Record in
         let values: Record = hasValues ? [("reason", .string(signal.reason)), ("value", .string(signal.json))] : []
-        return [("refused signal", .string(signal.name)), ("sent", .time(signal.sentAt))] + values
+        return [("refused signal", .string(signal.name)), ("sent", .time(signal.sentAt.timeIntervalSince1970))] + values
       }
       return Table(records, ["refused signal", "sent"] + (hasValues ? ["reason", "value"] : []), else: "")
     }
@@ -168,17 +168,17 @@
           state: next != nil ? "done" : "\(job.state)",
           error: next == nil ? job.error : nil,
           value: Array(stage.json.utf8),
-          start: stage.number == 1 ? job.startedAt : stage.savedAt,
-          end: next?.savedAt ?? job.endedAt
+          start: (stage.number == 1 ? job.startedAt : stage.savedAt)?.timeIntervalSince1970,
+          end: (next?.savedAt ?? job.endedAt)?.timeIntervalSince1970
         )
       }
     }
 
     /// The job as a run, with the wait for a worker and the parts as its steps.
     var trace: RunTrace {
-      let now = Date().timeIntervalSince1970
-      let (origin, started) = (status.enqueuedAt, status.startedAt ?? status.endedAt ?? now)
-      let end = max(status.endedAt ?? now, origin)
+      let (now, origin) = (Date().timeIntervalSince1970, status.enqueuedAt.timeIntervalSince1970)
+      let started = (status.startedAt ?? status.endedAt)?.timeIntervalSince1970 ?? now
+      let end = max(status.endedAt?.timeIntervalSince1970 ?? now, origin)
       func span(_ kind: RunTrace.Kind, _ step: StoredSteps.Step, _ children: [RunTrace.Span] = []) -> RunTrace.Span {
         let (start, isOver) = (step.start ?? started, step.state == "done" || step.state == "undone")
         return RunTrace.Span(
@@ -210,9 +210,9 @@
         ("paused", .flag(isPaused)), ("stage", .number(stageCount)), ("attempt", .number(attempt)),
         ("priority", .number(priority)), ("key", .string(key)), ("parent", .string(parent)),
         ("worker", .number(worker.map(Int.init))), ("error", .string(error)), ("cancelling", .flag(isCancelling)),
-        ("reason", .string(cancellationReason)), ("enqueued", .time(enqueuedAt)),
-        ("due", .time(dueAt.isFinite ? dueAt : nil)), ("started", .time(startedAt)),
-        ("ended", .time(endedAt)),
+        ("reason", .string(cancellationReason)), ("enqueued", .time(enqueuedAt.timeIntervalSince1970)),
+        ("due", .time(dueAt?.timeIntervalSince1970)), ("started", .time(startedAt?.timeIntervalSince1970)),
+        ("ended", .time(endedAt?.timeIntervalSince1970)),
       ]
     }
   }

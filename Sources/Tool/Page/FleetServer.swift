@@ -188,7 +188,7 @@
     /// The jobs that ended in each minute of the last hour, and how long they took.
     private static func chart(_ minutes: [FleetActivity]) -> HTML {
       let first = (Date().timeIntervalSince1970 / 60).rounded(.down) - 59
-      let shown = minutes.map { (x: ($0.start / 60).rounded() - first, minute: $0) }
+      let shown = minutes.map { (x: ($0.start.timeIntervalSince1970 / 60).rounded() - first, minute: $0) }
         .filter { (0..<60).contains($0.x) && $0.minute.endedCount > 0 }
       guard let most = shown.map(\.minute.endedCount).max() else { return .note("No job has ended.") }
       let bars = shown.map { x, minute -> HTML in
