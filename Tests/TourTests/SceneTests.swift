@@ -119,7 +119,7 @@ import Testing
     #expect(
       Array(lines[..<trouble]) == [
         "Profile: Grace, changed 0 times", "> edit",
-        "Edit name: Grace", "> back",
+        "Edit name: Grace", "> b 1",
         "Profile: Grace, changed 0 times", "> edit",
         "Edit name: Grace", "> Ada Lovelace",
         "Profile: Ada Lovelace, changed 1 times", "> download",
