@@ -192,7 +192,7 @@ final class StepScope: Sendable {
   /// The work here has failed: undoes what it has completed, shielded from cancellation.
   func fail(_ recording: Recording?) async {
     hasFailed.store(true, ordering: .releasing)
-    await execution.undoShielded(takeUndos(), recording: recording)
+    await execution.undoShielded(UndoStack.Undo.newestFirst(takeUndos()), recording: recording)
   }
 
   /// Passes the undos of what has completed here on to what is around it.
@@ -200,13 +200,13 @@ final class StepScope: Sendable {
 
   private func takeUndos() -> [UndoStack.Undo] {
     _ = abandonable?.inner.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-    guard isAbandonable else { return undos.takeAll(closing: true) }
+    guard isAbandonable else { return undos.close() }
     var (scopes, undos) = ([self], [UndoStack.Undo]())
     while let scope = scopes.popLast() {
-      undos += scope.undos.takeAll(closing: true)
+      undos += scope.undos.close()
       scopes += scope.inner.withLock { exchange(&$0, with: [:]).values }
     }
-    return UndoStack.Undo.newestFirst(undos)
+    return undos
   }
 }
 

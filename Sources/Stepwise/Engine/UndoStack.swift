@@ -35,16 +35,22 @@ final class UndoStack: Sendable {
     state.withLock { state in
       // Inside the lock: what is over from then on has its undos taken later.
       guard !state.isClosed, !isOver() else { return false }
-      state.undos += undos
+      // The longer list is not copied: what is nested thousands deep passes its undos on at each level.
+      var shorter = undos
+      if shorter.count > state.undos.count { swap(&shorter, &state.undos) }
+      if !shorter.isEmpty { state.undos += shorter }
       return true
     }
   }
 
   /// Removes and returns all undos, newest first.
-  func takeAll(closing: Bool = false) -> [Undo] {
+  func takeAll() -> [Undo] { Undo.newestFirst(state.withLock { exchange(&$0.undos, with: []) }) }
+
+  /// Closes the stack, and removes and returns all undos, in no order.
+  func close() -> [Undo] {
     state.withLock { state in
-      if closing { state.isClosed = true }
-      return Undo.newestFirst(exchange(&state.undos, with: []))
+      state.isClosed = true
+      return exchange(&state.undos, with: [])
     }
   }
 

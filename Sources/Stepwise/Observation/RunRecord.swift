@@ -76,6 +76,8 @@ package struct RunRecord: Sendable {
   /// Entries that were dropped or changed, and may hold the last reference to what belongs to the user.
   private var replaced: [Entry] = []
   private(set) var droppedCount = 0
+  /// How many entries the last trim has left, more than the capacity when so many are active.
+  private var trimmedCount = 0
   private var nextNumber = 0
   let capacity: Int
   /// Whether the errors of attempts that others have followed are retained.
@@ -111,7 +113,10 @@ package struct RunRecord: Sendable {
     _ state: State = .running,
     at time: Duration
   ) -> Int {
-    if entries.count / 2 >= capacity { trim() }
+    if entries.count / 2 >= max(capacity, trimmedCount) {
+      trim()
+      trimmedCount = entries.count
+    }
     let number = nextNumber
     nextNumber += 1
     let ended = state.isActive ? nil : time
