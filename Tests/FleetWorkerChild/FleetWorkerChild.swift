@@ -85,7 +85,7 @@
 
   /// Computes on each thread of the cooperative pool, as steps of a durable run, for a multiple of the store's lease.
   private func computeUnderLease(_ connection: String, _ schema: String) async throws {
-    let store = PostgresCheckpointStore(connection, schema: schema, leaseDuration: .seconds(1))
+    let store = PostgresCheckpointStore(connection, schema: schema, leaseDuration: .seconds(6))
     let count = ProcessInfo.processInfo.activeProcessorCount
     let chain = Chain("compute") { (seconds: Double) in
       try await withThrowingTaskGroup(of: Int.self) { group in
@@ -101,7 +101,7 @@
         return try await group.reduce(0, +)
       }
     }
-    let sum = try await chain.run(2.5, id: "compute", in: store)
+    let sum = try await chain.run(15, id: "compute", in: store)
     exit(sum == count ? 0 : 1)
   }
 
