@@ -20,8 +20,12 @@ public final class CancellationToken: Sendable {
 
   /// Stored and removed without looking up types.
   enum Listener {
+    /// Called before the others: what it cancels begins nothing further while they run.
+    case first(Handler)
     case handler(Handler)
     case child(Child)
+
+    var isFirst: Bool { if case .first = self { true } else { false } }
   }
 
   final class Child: Sendable {
@@ -45,7 +49,6 @@ public final class CancellationToken: Sendable {
 
   private let state = Lock(State())
   private let flag = Atomic(false)
-  private let access = Atomic(false)
 
   /// Creates a token that is not cancelled.
   public init() {}
@@ -90,14 +93,14 @@ public final class CancellationToken: Sendable {
     // Children are cancelled in this loop, at their position among the handlers: long chains need no recursion.
     while let next = pending.popLast() {
       switch next {
-      case .handler(let handler): handler(reason)
+      case .first(let handler), .handler(let handler): handler(reason)
       case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
       }
     }
     return true
   }
 
-  /// Returns the listeners to notify, last one first; nil when the token was cancelled before.
+  /// Returns the listeners to notify, the next one last; nil when the token was cancelled before.
   private func begin(_ cancellation: Cancellation) -> [Listener]? {
     let effects: ([Listener], Link?)? = state.withLock { state in
       guard state.cancellation == nil else { return nil }
@@ -106,9 +109,9 @@ public final class CancellationToken: Sendable {
       return (state.listeners.removeAll(), state.link.take())
     }
     guard let (listeners, link) = effects else { return nil }
-    CancellationCount.increment()
     link?.parent.remove(link?.key)
-    return listeners.reversed()
+    let next = listeners.reversed()
+    return next.filter { !$0.isFirst } + next.filter(\.isFirst)
   }
 
   /// Calls a handler once, when the token is cancelled; immediately if it already is.
@@ -124,8 +127,13 @@ public final class CancellationToken: Sendable {
   /// Calls a handler once, when the token is cancelled, and returns its key; nil if it has been called.
   ///
   /// One that is not a user's may still be called while it is removed.
-  func listen(_ handler: @escaping Handler) -> Key? {
-    let key = add(.handler(handler))
+  func listen(_ handler: @escaping Handler) -> Key? { listen(.handler(handler), handler) }
+
+  /// Calls a handler before those of `listen`.
+  func listenFirst(_ handler: @escaping Handler) -> Key? { listen(.first(handler), handler) }
+
+  private func listen(_ listener: Listener, _ handler: Handler) -> Key? {
+    let key = add(listener)
     if key == nil { handler(reason) }
     return key
   }
@@ -151,11 +159,6 @@ public final class CancellationToken: Sendable {
     get async { await waitForCancellation() }
   }
 
-  /// Whether the token of a chain was accessed.
-  var isAccessed: Bool { access.load(ordering: .acquiring) }
-
-  func setAccessed() { access.store(true, ordering: .releasing) }
-
   var handlerCount: Int { state.withLock { $0.listeners.count } }
 
   /// Returns nil when the token is already cancelled.
@@ -167,25 +170,6 @@ public final class CancellationToken: Sendable {
     guard let key else { return }
     // The removed listener is released outside the lock.
     _ = state.withLock { $0.listeners.remove(key) }
-  }
-}
-
-/// A token that is made when it is first needed.
-// An `AtomicLazyReference` looks up a type whenever it is read. Safety: set once, and released with what stores it.
-struct LazyToken: ~Copyable, Sendable {
-  private let made = Atomic<Unmanaged<CancellationToken>?>(nil)
-
-  deinit { made.load(ordering: .acquiring)?.release() }
-
-  var ifMade: CancellationToken? { made.load(ordering: .acquiring)?.takeUnretainedValue() }
-
-  var value: CancellationToken {
-    if let ifMade { return ifMade }
-    let new = Unmanaged.passRetained(CancellationToken())
-    let made = made.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
-    guard let earlier = made.original else { return new.takeUnretainedValue() }
-    new.release()
-    return earlier.takeUnretainedValue()
   }
 }
 
@@ -201,19 +185,6 @@ extension Task where Failure == any Error {
       cancel()
     }
   }
-}
-
-/// Counts the cancellations of tokens, runs and chains in this process.
-///
-/// A run that is nested in many others, each of which may be cancelled, checks them again only after the count has
-/// changed.
-enum CancellationCount {
-  private static let count = Atomic(0)
-
-  static var current: Int { count.load(ordering: .acquiring) }
-
-  /// Call after the cancellation has become observable.
-  static func increment() { count.add(1, ordering: .acquiringAndReleasing) }
 }
 
 // MARK: - Handlers

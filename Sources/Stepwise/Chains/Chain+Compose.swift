@@ -104,14 +104,10 @@ struct Branches<Input: Sendable>: Sendable {
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if !outputs.isEmpty { await fork.decided() }
-      // The task of the one that decided as well: its handlers and undos are shielded.
-      func cancelAll() {
-        group.cancelAll()
-        fork.interrupt()
-      }
-      if !fork.isReplayed { cancelAll() }
+      // The one that decided as well: its handlers and undos are shielded.
+      if !fork.isReplayed { group.cancelAll() }
       while await group.nextResult() != nil {
-        if fork.isReplayed, fork.hasDeciderEnded { cancelAll() }
+        if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }
       }
     }
     return fork.takeBranches()

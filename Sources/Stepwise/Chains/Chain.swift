@@ -38,9 +38,11 @@ public actor Chain<Input: Sendable, Output: Sendable> {
 
   /// Cancels this chain's runs that are in flight; the chain stays usable.
   ///
-  /// The cancellation is in effect when this method returns. A run made by `start` is interrupted immediately. A plain
-  /// `run` stops at its next step, and the delay before a retry ends immediately.
-  public nonisolated func cancelRuns(reason: String? = nil) { core.cancelRuns(reason: reason) }
+  /// The cancellation is in effect when this method returns: the running step of each run is interrupted, however the run
+  /// was begun.
+  public nonisolated func cancelRuns(reason: String? = nil) {
+    core.registry.cancel(CancellationRequest(.cancelRuns, reason: reason), of: core)
+  }
 
   /// Waits until no run is in flight.
   ///
@@ -55,13 +57,9 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// A token that permanently cancels the runs of this chain and of all chains derived from it, or from which it is
   /// derived.
   ///
-  /// The token is meant for a chain that serves one piece of work. Cancelling it interrupts runs made by `start`, and
-  /// plain runs that start after the first access, immediately. A plain run that started earlier stops at its next step.
-  public nonisolated var cancellationToken: CancellationToken {
-    let token = core.token
-    token.setAccessed()
-    return token
-  }
+  /// The token is meant for a chain that serves one piece of work. Cancelling it interrupts the running step of each run,
+  /// however the run was begun.
+  public nonisolated var cancellationToken: CancellationToken { core.registry.token }
 }
 
 // MARK: - Running
@@ -69,8 +67,8 @@ public actor Chain<Input: Sendable, Output: Sendable> {
 extension Chain {
   /// Runs the chain and waits for its completion.
   ///
-  /// The run belongs to the task that awaits it: it is cancelled with that task, and inherits its priority and
-  /// task-local values. The steps run off the caller's actor.
+  /// The run belongs to the task that awaits it: it has a task of its own, which is cancelled with that task, and inherits
+  /// its priority, its task-local values and its executor preference. The steps run off the caller's actor.
   ///
   /// - Returns: The last step's output, even when the run was cancelled while that step was running.
   /// - Throws: The error of a step, unchanged; `CancellationError` when the run was cancelled in any way, or was
@@ -78,12 +76,10 @@ extension Chain {
   ///   admits one run at a time.
   @inlinable
   public nonisolated func run(_ input: Input) async throws -> Output {
-    let core = core
-    guard let execution = core.makePlainRun() else { return try await core.runApart(input) }
     var slot = ValueSlot()
     slot.put(input)
-    try await core.run(execution, &slot)
-    return slot.take()
+    var output = try await core.run(slot)
+    return output.take()
   }
 
   /// Starts an unstructured run.
@@ -118,11 +114,11 @@ extension Chain {
   /// Whether an overlap policy may refuse a run.
   package nonisolated var isGated: Bool { core.entrance != nil }
 
-  /// Runs the chain in its own task, which belongs to the caller's task, and returns its outcome.
+  /// Runs the chain and returns its outcome.
   ///
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
   package nonisolated func outcome(of input: Input) async throws -> Outcome<Output> {
-    let run = try await core.runApart(ValueSlot(input))
+    let run = try await core.runAwaited(ValueSlot(input))
     defer { run.forget() }
     return run.outcome()
   }
@@ -132,14 +128,14 @@ extension Chain {
     path.identity.name ?? ChainStep(index: 0, name: core.name(at: 0)).description
   }
 
-  /// Runs the chain with a journal, in its own task, which belongs to the caller's task.
+  /// Runs the chain with a journal.
   package nonisolated func run(with journal: any RunJournal) async throws -> Output {
-    try await core.runApart(ValueSlot(), with: journal).takeOutput()
+    var output = try await core.runAwaited(ValueSlot(), with: journal).takeOutput()
+    return output.take()
   }
 
   package nonisolated func start(with journal: any RunJournal, cancelledBy token: CancellationToken?) -> Run<Output> {
-    let run = StartedRun(entrance: core.entrance, input: ValueSlot(), journal: journal)
-    return Run(core.start(run, cancelledBy: token))
+    Run(core.start(ValueSlot(), priority: nil, cancelledBy: token, with: journal))
   }
 }
 

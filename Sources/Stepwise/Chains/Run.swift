@@ -95,7 +95,7 @@ extension Run {
   public var failedStep: ChainStep? { handle.run.failedStep }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { handle.run.undoErrors }
+  public var undoErrors: [UndoError] { handle.run.allUndoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
   ///
@@ -117,7 +117,7 @@ extension Run {
 /// What a handle refers to, without the type of the output.
 @usableFromInline
 struct RunHandle: Sendable {
-  let run: StartedRun
+  let run: Execution
   let task: Task<Void, any Error>
   let recorder: RunRecorder
 }
@@ -125,19 +125,33 @@ struct RunHandle: Sendable {
 extension ChainCore {
   /// Starts a run that lives apart from the calling task.
   @usableFromInline
-  func start(
-    _ input: consuming ValueSlot,
-    priority: TaskPriority? = nil,
-    cancelledBy token: CancellationToken? = nil
-  ) -> RunHandle {
-    start(StartedRun(entrance: entrance, input: input), priority: priority, cancelledBy: token)
+  func start(_ input: consuming ValueSlot, cancelledBy token: CancellationToken? = nil) -> RunHandle {
+    start(input, priority: nil, cancelledBy: token)
   }
 
-  func start(_ run: StartedRun, priority: TaskPriority? = nil, cancelledBy token: CancellationToken?) -> RunHandle {
+  func start(
+    _ input: consuming ValueSlot,
+    priority: TaskPriority?,
+    cancelledBy token: CancellationToken? = nil,
+    with journal: (any RunJournal)? = nil
+  ) -> RunHandle {
+    var input: ValueSlot? = input
+    return start(priority: priority, cancelledBy: token) { recorder in
+      let input = input.take() ?? ValueSlot()
+      return Execution(self, entrance: entrance, input: input, with: journal, for: recorder)
+    }.handle
+  }
+
+  func start<Made: Execution>(
+    priority: TaskPriority? = nil,
+    cancelledBy token: CancellationToken?,
+    _ makeRun: (RunRecorder) -> Made
+  ) -> (run: Made, handle: RunHandle) {
     Scope.adding(token) {
       let observation = Scope.current.context?.observation
       let recorder = RunRecorder(of: summary, .make(for: summary, identity.observers, in: observation))
-      return RunHandle(run: run, task: launch(run, for: recorder, priority: priority), recorder: recorder)
+      let run = makeRun(recorder)
+      return (run, RunHandle(run: run, task: launch(run, priority: priority), recorder: recorder))
     }
   }
 }

@@ -4,14 +4,10 @@
 /// Runs a body that is cancelled when the token or the calling task is cancelled.
 ///
 /// The body runs in another task, which the caller awaits, so it obeys the rules of `Task { }`: it runs on the actor that
-/// it is written on, and cannot change the caller's local variables. Cancelling the token interrupts runs of chains in the body and in its child tasks immediately.
-/// A run in an unstructured task that the body created stops at its next step. A run that `start` started in the body
-/// is cancelled immediately, even after the body has returned. If the token is already cancelled, the body still runs,
-/// in a cancelled task.
-///
-/// Runs and jobs started in the body stay tied to the token after the body returns. Chains in tasks created there stop
-/// at their next step; such a task itself is not cancelled. For a single run, use `start(_:cancelledBy:completion:)` or
-/// `launch(_:cancelledBy:)`.
+/// it is written on, and cannot change the caller's local variables. Cancelling the token interrupts the body, its child
+/// tasks, and the running step of each run and job that began in the body, also in a task that the body created and
+/// after the body has returned; such a task itself is not cancelled. If the token is already cancelled, the body still
+/// runs, in a cancelled task. For a single run, use `start(_:cancelledBy:completion:)` or `launch(_:cancelledBy:)`.
 ///
 /// - Parameters:
 ///   - token: The token that cancels the body.

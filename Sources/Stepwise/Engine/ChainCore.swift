@@ -40,7 +40,6 @@ final class ChainCore: Sendable {
 
   /// The last element of its path.
   let node: Node
-  private let first: Node
   let operations: [Operation]
   /// The positions of the operations that cover everything before them.
   let enclosings: [Int]
@@ -54,7 +53,8 @@ final class ChainCore: Sendable {
   let identity: ChainIdentity
   let counter = InFlightCounter()
   private let madeSummary = Lock<ChainSummary?>(nil)
-  private let generations = Lock<(first: Generation?, later: Generation?)>((nil, nil))
+  /// The runs in flight of the chains that begin with the same element, and their token.
+  let registry: RunRegistry
 
   init(_ path: Path) {
     node = path.node
@@ -86,7 +86,7 @@ final class ChainCore: Sendable {
       case .overlap(let policy): overlap = overlap ?? policy
       }
     }
-    self.first = first
+    registry = first.registry.value
     operations.reverse()
     self.operations = operations
     enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
@@ -126,113 +126,16 @@ final class ChainCore: Sendable {
     madeSummary.withLock { $0 = summary }
     return summary
   }
-
-  /// A run begins; `end()` follows, after its handlers.
-  private func begin() {
-    counter.begin()
-    RunsBegun.forEach { $0.begin() }
-  }
-
-  private func end() {
-    counter.end()
-    RunsBegun.forEach { $0.end() }
-  }
-
-  // MARK: - Cancelling all runs
-
-  /// The token, which it shares with the chains derived from it.
-  var token: CancellationToken { first.token.value }
-  var tokenIfMade: CancellationToken? { first.token.ifMade }
-
-  // What cancels the runs that start between two calls of `cancelRuns` is the second call, or the chain's token. It
-  // interrupts a run made by `start`; a plain run checks it before each step.
-
-  private typealias Generation = (token: CancellationToken, key: CancellationToken.Key?)
-
-  private func makeGeneration() -> Generation {
-    let new = CancellationToken()
-    // A linked token would be referenced weakly, which makes each further reference to it slower.
-    return (new, token.listen { new.cancel(reason: $0) })
-  }
-
-  /// Of the runs that start before the first call; made when something listens to it or cancels it.
-  var firstGeneration: CancellationToken { generations.withLock { $0.first.stored(or: makeGeneration()).token } }
-  var firstGenerationIfMade: CancellationToken? { generations.withLock { $0.first?.token } }
-  private var laterGeneration: CancellationToken? { generations.withLock { $0.later?.token } }
-
-  func cancelRuns(reason: String?) {
-    let next = makeGeneration()
-    let left = generations.withLock { exchange(&$0.later, with: next) }
-    token.remove(left?.key)
-    (left?.token ?? firstGeneration).cancel(reason: reason)
-  }
-
-  // No run is in flight.
-  deinit {
-    tokenIfMade?.remove(generations.withLock { $0.first?.key })
-    tokenIfMade?.remove(generations.withLock { $0.later?.key })
-  }
 }
 
+// MARK: - Running
+
 // A run does not know the types of the values that pass through it. The typed callers of these methods store the first
-// input in the frame and remove the last output from it.
-
-// MARK: - For the caller's task
-
+// input in a slot and remove the last output from one.
 extension ChainCore {
-  /// Returns a run that the caller's task awaits; nil when it has to pass the gate.
+  /// Runs the chain on an input, and returns its output.
   @usableFromInline
-  func makePlainRun() -> Execution? { entrance == nil ? makeExecution() : nil }
-
-  private func makeExecution(as child: Child? = nil) -> Execution {
-    let count = CancellationCount.current
-    let scope = Scope.current
-    if scope.isOutside { return Execution(self, laterGeneration, checked: count) }
-    let origin = Execution.Origin.inside(scope, as: child, stepCount: stepCount)
-    return Execution(self, laterGeneration, in: scope.context, from: origin, checked: count)
-  }
-
-  /// Runs the chain, and leaves the caller's actor for that, once for all steps.
-  // Isolated to a parameter that is nil: a concurrent function would switch executors twice more, to bind the scope.
-  @usableFromInline
-  func run(_ execution: Execution, _ slot: inout ValueSlot, on actor: isolated (any Actor)? = nil) async throws {
-    begin()
-    defer { end() }
-    try await run(execution, &slot, actor).get()
-  }
-
-  /// Runs the chain on the input in the slot, which then has the output, if there is one.
-  @inline(__always)
-  private func run(
-    _ run: Execution,
-    _ slot: inout ValueSlot,
-    _ actor: isolated (any Actor)?
-  ) async -> Outcome<Void> {
-    if tokenIfMade?.isAccessed ?? false { return await runApart(run, &slot) }
-    var frame = Frame(self, run, slot: exchange(&slot, with: ValueSlot()), recording: run.recording)
-    let outcome = await frame.run(on: actor)
-    if case .resolved = outcome { slot = frame.slot }
-    return outcome
-  }
-
-  /// Runs the chain in a separate task, because its token cannot cancel the caller's.
-  @inline(never)
-  private func runApart(_ execution: Execution, _ slot: inout ValueSlot) async -> Outcome<Void> {
-    let steps = CoveredSteps(self, execution, exchange(&slot, with: ValueSlot()))
-    let isCancelled = Task.isCancelled
-    let task = spawn { () async throws -> Outcome<Void> in
-      // Before its first step, which the caller's cancellation might not precede.
-      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      return await steps.run()
-    }
-    do {
-      let outcome = try await task.value(cancelledBy: execution.ownGeneration ?? firstGeneration)
-      if case .resolved = outcome { slot = steps.takeValue() }
-      return outcome
-    } catch {
-      return .failed(error)
-    }
-  }
+  func run(_ input: consuming ValueSlot) async throws -> ValueSlot { try await runAwaited(input).takeOutput() }
 
   /// Runs the chain as a step of another run, on the input in the slot, which then has the output, if there is one.
   ///
@@ -251,20 +154,10 @@ extension ChainCore {
   }
 
   private func runUnstored(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
-    guard entrance == nil else { return try await runNested(&slot, as: child) }
-    begin()
-    defer { end() }
-    let execution = makeExecution(as: child)
-    try Self.check(await run(execution, &slot, #isolation), in: child.outer)
-    return execution.undosIfAny?.takeAll() ?? []
-  }
-
-  @inline(never)
-  private func runNested(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
-    let run = try await runApart(exchange(&slot, with: ValueSlot()), as: child)
+    let run = try await runAwaited(exchange(&slot, with: ValueSlot()), as: child)
     if let outcome = run.completed { try Self.check(outcome, in: child.outer) }
     slot = run.takeValue()
-    return run.undos.takeAll()
+    return run.undosIfAny?.takeAll() ?? []
   }
 
   private static func check(_ outcome: Outcome<Void>, in outer: Execution) throws {
@@ -275,108 +168,65 @@ extension ChainCore {
     }
     try outcome.get()
   }
-}
 
-// MARK: - In its own task
-
-extension ChainCore {
-  private typealias Listener = (token: CancellationToken, key: CancellationToken.Key?)
-
-  /// Admits a run and starts its task, which every source of cancellation can cancel.
-  ///
-  /// A run with a recorder belongs to a handle. Any other one belongs to the current task, which awaits it. Admission
-  /// is decided before this method returns, so that it follows the order of the calls. A run that is already cancelled
-  /// is not admitted, so that it displaces no other run.
-  func launch(
-    _ run: StartedRun,
-    for handle: RunRecorder? = nil,
-    priority: TaskPriority? = nil,
-    as child: Child? = nil
-  ) -> Task<Void, any Error> {
-    let count = CancellationCount.current
-    // Read before the run counts as in flight: a later `cancelRuns` applies to it.
-    let generation = laterGeneration ?? firstGeneration
-    begin()
-    let key = generation.listen { run.cancel(reason: $0) }
-    let scope = Scope.current
-    let context = handle == nil ? scope.context : scope.context?.ofStartedRuns
-    let listeners: [Listener] = context?.tokens.map { ($0, $0.listen { run.cancel(reason: $0) }) } ?? []
-    if handle == nil, Task.isCancelled { run.cancel(reason: scope.cancellationCause?.reason) }
-    // The token may still be calling handlers, and cancels the generation after them.
-    if let request = tokenIfMade?.request { run.cancel(reason: request.reason) }
-    if !run.isCancellationRequested { run.enterGate(reason: overlap.name) }
-    let origin = handle == nil ? Execution.Origin.inside(scope, as: child, stepCount: stepCount) : nil
-    let execution = Execution(self, generation, started: run, handle: handle, in: context, from: origin, checked: count)
-    let task = spawn(priority: priority) { () async throws -> Void in
-      await self.run(run, as: execution, key, listeners)
-    }
-    run.attach(task)
-    return task
-  }
-
-  /// Runs the chain in its own task, which the caller's task awaits and cancels.
+  /// Runs the chain in a task of its own, which every source of cancellation can cancel; the caller's task awaits it, and
+  /// is one of them.
   ///
   /// - Returns: The run, which has ended.
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
-  func runApart(
+  func runAwaited(
     _ input: consuming ValueSlot,
     as child: Child? = nil,
     with journal: (any RunJournal)? = nil
-  ) async throws -> StartedRun {
+  ) async throws -> Execution {
     let scope = Scope.current
-    if let entrance, scope.startedRuns.contains(where: { $0.blocks(entrance) }) {
-      throw ChainError.reentrant
-    }
-    let run = StartedRun(entrance: entrance, input: input, inside: scope.startedRun, journal: journal)
-    let task = launch(run, as: child)
+    if let entrance, scope.runsInFlight.contains(where: { $0.blocks(entrance) }) { throw ChainError.reentrant }
+    let run = Execution(self, entrance: entrance, input: input, as: child, with: journal)
+    let task = launch(run)
     await withTaskCancellationHandler {
-      _ = await task.result
+      await run.ended(task)
     } onCancel: {
-      run.cancel(reason: scope.cancellationCause?.reason ?? child?.outer.request?.reason)
+      run.cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason))
     }
     return run
   }
 
-  @usableFromInline
-  func runApart<Input: Sendable, Output: Sendable>(_ input: Input) async throws -> Output {
-    try await runApart(ValueSlot(input)).takeOutput()
+  /// Admits a run and starts its task.
+  ///
+  /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
+  /// cancelled is not admitted, so that it displaces no other run.
+  func launch(_ run: Execution, priority: TaskPriority? = nil) -> Task<Void, any Error> {
+    counter.begin()
+    RunsBegun.forEach { $0.begin() }
+    run.tie(to: registry)
+    if !run.isRequested { run.enterGate(reason: overlap.name) }
+    let task = spawn(priority: priority) { () async throws -> Void in await self.perform(run) }
+    run.attach(task)
+    return task
   }
 
+  // Isolated to a parameter that is nil: a concurrent function would switch executors twice more, to bind the scope.
   @inline(never)
-  private func run(
-    _ run: StartedRun,
-    as execution: Execution,
-    _ key: CancellationToken.Key?,
-    _ listeners: [Listener],
-    on actor: isolated (any Actor)? = nil
-  ) async {
-    var frame = Frame(self, execution, slot: run.takeValue(), recording: execution.recording)
+  private func perform(_ run: Execution, on actor: isolated (any Actor)? = nil) async {
+    var frame = Frame(self, run, slot: run.takeValue(), recording: run.recording)
     if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
-      return finish(run, earlier, frame.slot, execution, key, listeners)
+      return finish(run, earlier, frame.slot)
     }
-    // Cancelled at its gate, it still replays what it did before, for the sake of its undos.
-    if execution.outer?.journal != nil { frame.failure = nil }
+    // Cancelled before its first step, it still replays what it did before, for the sake of its undos.
+    if run.outer?.journal != nil { frame.failure = nil }
     let outcome = await frame.run(on: actor)
-    finish(run, outcome, frame.slot, execution, key, listeners)
+    finish(run, outcome, frame.slot)
   }
 
-  /// Ends the registrations of a run, and then resumes the tasks that wait for it.
+  /// Ends a run, and then resumes the tasks that wait for it.
   // Kept out of the frame.
   @inline(never)
-  private func finish(
-    _ run: StartedRun,
-    _ outcome: Outcome<Void>,
-    _ slot: consuming ValueSlot,
-    _ execution: Execution,
-    _ key: CancellationToken.Key?,
-    _ listeners: [Listener]
-  ) {
-    execution.ownGeneration?.remove(key)
-    for (token, listener) in listeners { token.remove(listener) }
+  private func finish(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     if run.entrance != nil { run.leaveGate() }
     run.complete(outcome, slot)
-    end()
-    if execution.hasHandle { execution.recording?.recorder.end(outcome.map { run }) }
+    counter.end()
+    RunsBegun.forEach { $0.end() }
+    if run.hasHandle { run.recording?.recorder.end(outcome.map { run }) }
     // Last: what awaits the run resumes while nothing is left to do here.
     run.completion.settle(())
   }

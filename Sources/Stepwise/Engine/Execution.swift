@@ -3,42 +3,61 @@
 
 import Synchronization
 
-/// One run of one chain, plain or started: what cancels it, what it is part of, and what it has completed.
+/// One run of one chain, in its own task: its state, what it is part of, what is inside of it, and what it has completed.
+///
+/// When it has completed it does not retain the chain, so the handle of a completed run retains no step.
+// Safety: it has constants, atomics and locks alone, and so has its only subclass, `JobLaunch`.
 @usableFromInline
-package final class Execution: Sendable {
-  private let state: Lock<State>
-  /// What a run with its own task has in addition.
-  let started: StartedRun?
+package class Execution: AnyBox, @unchecked Sendable {
+  struct State: ~Copyable {
+    var machine: RunMachine
+    /// Nil once the run has completed: a task that a step created may live on, and retains the run.
+    var core: ChainCore?
+    /// The input until the run begins, and the output once it has completed.
+    var value: ValueSlot?
+    /// Whether no one can read the output any more.
+    var isForgotten = false
+    /// The index of the current step in events.
+    var stepIndex: Int
+    /// The call of `step` that threw last, unless another step has begun since.
+    var failedCall: ChainStep?
+    /// The step that the run failed at, as soon as that is decided.
+    var failedStep: ChainStep?
+    /// The chains that form, or formed last, a step of this run.
+    var fork: Fork?
+    var undos: UndoStack?
+    /// Its position at the gate: a slot, or one in the queue, until it leaves.
+    var gateID: GateID?
+    /// Settled when the gate admits the run; created by the first who needs it.
+    var admission: Once<Void>?
+    var enclosing: Execution?
+    var ties = Ties()
+    /// The task, until it is cancelled.
+    var task: Task<Void, any Error>?
+    /// Whether the task was, or is to be, cancelled.
+    var isInterrupted = false
+    var inside = OrderedSlots<Inside>()
+  }
+
+  let state: Lock<State>
+  /// Whether cancellation was requested; checked before each step, for which a lock would take ten times as long.
+  let requested = Atomic(false)
+  /// How it enters its gate; nil without one.
+  let entrance: Entrance?
+  /// That of the run that contains it, if it is a step of one.
   let journal: (any RunJournal)?
   let hasHandle: Bool
   /// The tokens and observers around the run.
   private let ownContext: Context?
   /// The step or run that it began inside; nil for most runs.
-  private let origin: Origin?
+  let origin: Origin?
   let recording: Recording?
-  /// Cancelled by `cancelRuns` and by the chain's token; nil for a plain run before the first call of `cancelRuns`.
-  let ownGeneration: CancellationToken?
-  /// The cancellation count at the last check that found this run and its enclosing runs uncancelled.
-  ///
-  /// -1 before the first check, and -2 as soon as one has found it cancelled.
-  let checkedCount: Atomic<Int>
+  /// How many runs are around it.
+  let depth: Int
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
-  private let stepIndex: Atomic<Int>
-  private let hasFailedCall = Atomic(false)
-  private let hasUndos = Atomic(false)
-
-  private struct State {
-    /// Nil once the run has completed: a task that a step created may live on, and retains the run.
-    var core: ChainCore?
-    /// What was known last of the generation of a run that has none of its own.
-    var generation: CancellationToken?
-    /// The call of `step` that threw last, unless another step has begun since.
-    var failedCall: ChainStep?
-    /// The chains that form, or formed last, a step of this run.
-    var fork: Fork?
-    var undos: UndoStack?
-  }
+  /// Settled when the run has completed, before its events end.
+  let completion = OnceCell<Void>()
 
   /// What a run began inside: the run that contains it as a step, or the step of another run that awaits it.
   struct Origin: Sendable {
@@ -46,8 +65,6 @@ package final class Execution: Sendable {
     let child: Child?
     /// The scope of that run that contains this one.
     let stepScope: StepScope?
-    /// The innermost run with its own task that awaits the run.
-    let enclosing: StartedRun?
     /// The recorded step of another run that awaits the run, and receives its progress as a share of so many steps.
     let recordedStep: RecordedStep?
     let stepCount: Int
@@ -59,38 +76,42 @@ package final class Execution: Sendable {
       let outer = child?.outer.origin
       return Origin(
         child: child,
-        stepScope: child == nil ? nil : scope.stepScope,
-        enclosing: scope.startedRun,
+        stepScope: child == nil ? scope.stepScope : nil,
         recordedStep: child == nil ? scope.recordedStep : outer?.recordedStep,
         stepCount: outer?.stepCount ?? stepCount
       )
     }
   }
 
-  /// Creates a run; the cancellation count was read before its sources of cancellation.
+  /// Creates a run that the current task awaits or, with a recorder, one that belongs to a handle.
   init(
     _ core: ChainCore,
-    _ generation: CancellationToken?,
-    started: StartedRun? = nil,
-    handle recorder: RunRecorder? = nil,
-    in context: Context? = nil,
-    from origin: Origin? = nil,
-    checked count: Int
+    entrance: Entrance?,
+    input: consuming ValueSlot,
+    as child: Child? = nil,
+    with journal: (any RunJournal)? = nil,
+    for recorder: RunRecorder? = nil
   ) {
-    let child = origin?.child
-    let isCancelled = generation?.isCancelled ?? false || core.tokenIfMade?.isCancelled ?? false
-    checkedCount = Atomic(origin == nil && context?.request == nil && !isCancelled ? count : -1)
-    journal = child == nil ? started?.journal : child?.outer.journal
-    hasHandle = recorder != nil
+    let scope = Scope.current
+    let isAwaited = recorder == nil
+    let context = isAwaited ? scope.context : scope.context?.ofStartedRuns
+    let enclosing = isAwaited ? scope.runInFlight : nil
+    origin = isAwaited ? .inside(scope, as: child, stepCount: core.stepCount) : nil
+    self.journal = child?.outer.journal ?? journal
+    hasHandle = !isAwaited
     recording = Self.recording(of: core, recorder, as: child, in: context?.observation)
-    stepIndex = Atomic(child?.firstStep ?? 0)
-    // Consumed, as each of them would be retained once more otherwise.
-    state = Lock(State(core: consume core))
-    ownGeneration = consume generation
-    self.started = consume started
+    depth = enclosing.map { $0.depth + 1 } ?? 0
+    self.entrance = entrance
+    let machine = RunMachine(isGated: entrance != nil)
+    let first = child?.firstStep ?? 0
+    state = Lock(State(machine: machine, core: core, value: input, stepIndex: first, enclosing: consume enclosing))
     ownContext = consume context
-    self.origin = consume origin
-    child?.fork.begin(self, at: child?.branch ?? 0)
+  }
+
+  deinit {
+    // Released in a loop instead of recursively: a task may outlive thousands of runs around it.
+    var next = state.withLock { $0.enclosing.take() }
+    while isKnownUniquelyReferenced(&next) { next = next?.state.withLock { $0.enclosing.take() } }
   }
 
   /// Returns nil when nothing records a run that starts.
@@ -110,21 +131,148 @@ package final class Execution: Sendable {
     return recorder.map { Recording($0) }
   }
 
-  var core: ChainCore? { state.withLock { $0.core } }
-
-  func complete() { _ = state.withLock { $0.core.take() } }
-
+  final var core: ChainCore? { state.withLock { $0.core } }
   /// The tokens around the run, and the observers of what starts in it.
-  var context: Context? { recording?.scope.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
-  var child: Child? { origin?.child }
-  var enclosing: StartedRun? { origin?.enclosing }
-  var outer: Execution? { child?.outer }
-
+  final var context: Context? { recording?.scope.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
+  final var child: Child? { origin?.child }
+  final var outer: Execution? { child?.outer }
   /// The index of the chain's first step in events.
-  var firstStep: Int { child?.firstStep ?? 0 }
+  final var firstStep: Int { child?.firstStep ?? 0 }
+  final var isOver: Bool { completed != nil }
+  final var completed: Outcome<Void>? { state.withLock { $0.machine.outcome } }
 
-  // MARK: - Position
+  /// The innermost run in flight that awaits this one.
+  ///
+  /// Those that have ended are left out for good, so that runs that start each other without end need no memory.
+  final var enclosing: Execution? {
+    while true {
+      guard let outer = state.withLock({ $0.enclosing }), outer.isOver else { return state.withLock { $0.enclosing } }
+      let next = outer.state.withLock { $0.enclosing }
+      _ = state.withLock { exchange(&$0.enclosing, with: next) }
+    }
+  }
 
+  // MARK: - Handlers of a job
+
+  var hasHandlers: Bool { false }
+
+  /// Calls the run's own handlers, after those of the chain; the completion is delivered after this returns.
+  func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {}
+
+  /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
+  func waitForAdmission() async throws {
+    // One that was withdrawn is about to be cancelled.
+    if state.withLock({ $0.gateID }) != nil, !isAdmitted, await admission.value() == nil { leaveGate() }
+  }
+
+  /// Returns whether this call has cancelled the run; one with a journal only stops, and can be resumed.
+  @discardableResult
+  func cancel(_ request: CancellationRequest) -> Bool {
+    if outer == nil { journal?.stop() }
+    return interrupt(request)
+  }
+
+  /// A copy of the output, with its type erased.
+  @usableFromInline package final var any: any Sendable { state.withLock { $0.value?.erased ?? () } }
+}
+
+// MARK: - The gate
+
+extension Execution {
+  /// Whether it waits for a slot.
+  var isWaiting: Bool { state.withLock { $0.machine.isWaiting } }
+
+  /// Whether it has passed its gate, or needs to pass none.
+  var isAdmitted: Bool { state.withLock { $0.machine.isAdmitted } }
+
+  /// Requests a slot at the gate, if there is one, and cancels a run that is refused or displaced, for a reason.
+  func enterGate(reason: String) {
+    guard let entrance else { return }
+    let request = CancellationRequest(.overlapPolicy, reason: reason)
+    switch entrance.gate.arrive(self, mode: entrance.mode, priority: entrance.priority) {
+    case .admit(let id):
+      state.withLock { state in
+        state.gateID = id
+        state.machine.admit()
+      }
+    case .refuse: cancel(request)
+    case .wait(let id, let displaced):
+      for run in displaced { run.cancel(request) }
+      state.withLock { $0.gateID = id }
+    }
+  }
+
+  private var admission: Once<Void> { state.withLock { $0.admission.stored(or: Once()) } }
+
+  func admit() {
+    state.withLock { $0.machine.admit() }
+    admission.settle(())
+  }
+
+  /// Frees the slot, or leaves the queue.
+  func leaveGate() { if let id = state.withLock({ $0.gateID }) { entrance?.gate.leave(id) } }
+
+  /// Whether the run holds the only slot of a gate.
+  func blocks(_ other: Entrance?) -> Bool {
+    guard let gate = other?.gate, gate === entrance?.gate, gate.hasOneSlot else { return false }
+    return isAdmitted && !isOver
+  }
+}
+
+// MARK: - Values
+
+extension Execution {
+  /// Stores the input of a run that was created without one.
+  func put(_ input: consuming ValueSlot) {
+    var input: ValueSlot? = input
+    state.withLock { $0.value = input.take() }
+  }
+
+  /// Removes the input, or the output; empty when it was removed before.
+  func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
+
+  /// Removes the output of a run that has completed, or throws its error.
+  @usableFromInline
+  func takeOutput() throws -> ValueSlot {
+    try completed?.get()
+    return takeValue()
+  }
+
+  /// Releases the output, which no one can read any more.
+  func forget() {
+    _ = state.withLock { state -> ValueSlot? in
+      state.isForgotten = true
+      return state.machine.outcome == nil ? nil : state.value.take()
+    }
+  }
+
+  /// Returns a copy of the output of a run that has completed and whose output is not released, or throws its error.
+  func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
+    try state.withLock { state in
+      let outcome = state.machine.outcome
+      try outcome?.get()
+      // An optional of the value would have its type looked up.
+      switch state.value {
+      case .some(let output) where outcome != nil: return output.copy(as: Value.self)
+      // Safety: Callers have waited for the completion, and release the output themselves or retain the run's handle.
+      default: preconditionFailure("The output of a run was read before its end or after its release.")
+      }
+    }
+  }
+
+  func outcome<Value: Sendable>() -> Outcome<Value> {
+    do {
+      return .resolved(try output())
+    } catch {
+      if case .cancelled(let cancellation) = completed { return .cancelled(cancellation) }
+      return .failed(error)
+    }
+  }
+}
+
+// MARK: - Position
+
+extension Execution {
   /// The current step, the first one of concurrent chains; the step that ended last when none is running.
   var currentStep: ChainStep {
     var execution = self
@@ -135,10 +283,10 @@ package final class Execution: Sendable {
   /// The step that began last; of chains that ran as a step, their step that ended them.
   ///
   /// When the run has failed, that is the step that failed.
-  var lastStep: ChainStep { lastFailedCall ?? lastPlannedStep }
+  var lastStep: ChainStep { state.withLock { $0.failedCall } ?? lastPlannedStep }
 
   private var lastPlannedStep: ChainStep {
-    let index = lastIndex
+    let (core, index) = state.withLock { ($0.core, $0.stepIndex) }
     return ChainStep(index: index, name: core?.name(at: index - firstStep))
   }
 
@@ -152,249 +300,95 @@ package final class Execution: Sendable {
     step.report(Double(count) / Double(max(1, origin.stepCount)))
   }
 
-  var lastIndex: Int { stepIndex.load(ordering: .relaxed) }
+  var lastIndex: Int { state.withLock { $0.stepIndex } }
 
   func enter(_ index: Int) {
-    stepIndex.store(index, ordering: .relaxed)
-    enterCall()
+    _ = state.withLock { state in
+      state.stepIndex = index
+      return state.failedCall.take()
+    }
   }
 
-  func enterCall() {
-    if hasFailedCall.load(ordering: .relaxed) { setFailedCall(nil) }
-  }
+  func enterCall() { _ = state.withLock { $0.failedCall.take() } }
 
   /// A call of `step` has thrown.
   ///
   /// An earlier failure stays when its cancellation has interrupted this call.
   func failCall(_ name: String) {
-    if Task.isCancelled, hasFailedCall.load(ordering: .acquiring) { return }
-    setFailedCall(ChainStep(index: lastIndex, name: name))
-  }
-
-  private func setFailedCall(_ call: ChainStep?) {
-    state.withLock { $0.failedCall = call }
-    hasFailedCall.store(call != nil, ordering: .releasing)
-  }
-
-  private var lastFailedCall: ChainStep? {
-    hasFailedCall.load(ordering: .acquiring) ? state.withLock { $0.failedCall } : nil
+    let isInterrupted = Task.isCancelled
+    state.withLock { state in
+      if isInterrupted, state.failedCall != nil { return }
+      state.failedCall = ChainStep(index: state.stepIndex, name: name)
+    }
   }
 
   func setFork(_ new: Fork?) { _ = state.withLock { exchange(&$0.fork, with: new) } }
 
-  // MARK: - Outcome
+  /// The step that the run failed at; nil while it is in flight.
+  var failedStep: ChainStep? {
+    get { state.withLock { $0.machine.outcome == nil ? nil : $0.failedStep } }
+    set { state.withLock { $0.failedStep = newValue } }
+  }
+}
+
+// MARK: - From the first step to the end
+
+extension Execution {
+  /// Whether the run waits for nothing before its first step.
+  var isDirect: Bool { entrance == nil && (journal == nil || outer != nil) && !isRequested }
+
+  /// Waits for a slot at the gate and takes the input from the journal, or the output of a run that has ended before.
+  ///
+  /// - Returns: How the run has ended before; nil when it begins, or when an error ends it before its first step.
+  func prepare(_ slot: inout ValueSlot, failure: inout (any Error)?) async -> Outcome<Void>? {
+    func put<Value: Sendable>(_ value: Value) { slot = ValueSlot(value) }
+    do {
+      if entrance != nil { try await waitForAdmission() }
+      if isRequested { throw CancellationError() }
+      guard outer == nil, let journal else { return nil }
+      let interrupt: @Sendable (String?) -> Void = { [weak self] reason in
+        _ = self?.interrupt(CancellationRequest(.handle, reason: reason))
+      }
+      switch try await journal.begin(interrupt) {
+      case .input(let input): put(input)
+      case .ended(let outcome):
+        if case .resolved(let output) = outcome { put(output) }
+        return outcome.map { _ in }
+      }
+    } catch {
+      failure = error
+    }
+    return nil
+  }
 
   /// Decides the outcome of the run for good, after its own last step and before undos and handlers run.
-  func close(with error: (any Error)?) -> Outcome<Void> {
-    let request = error == nil ? nil : request
-    let outcome = started?.close(with: error, cancelledBy: request) ?? Outcome(error, cancelledBy: request)
-    if case .failed = outcome { started?.failedStep = lastStep }
+  func decide(with error: (any Error)?) -> Outcome<Void> {
+    // Code that cancels its own task cancels the run.
+    let isTaskCancelled = error != nil && Task.isCancelled
+    let outcome = state.withLock { state in
+      if isTaskCancelled { _ = state.machine.requestCancellation(CancellationRequest(.task)) }
+      state.task = nil
+      return state.machine.decide(with: error)
+    }
+    if case .failed = outcome { failedStep = lastStep }
     if let child {
       child.fork.end(at: child.branch, hasValue: error == nil)
       if !child.fork.isLost(at: child.branch) {
         child.outer.enter(lastIndex)
-        if let failed = lastFailedCall { child.outer.setFailedCall(failed) }
+        if let failed = state.withLock({ $0.failedCall }) { child.outer.state.withLock { $0.failedCall = failed } }
       }
     }
     return outcome
   }
 
-  // MARK: - Undos
-
-  /// What to undo, created when it is first needed.
-  var undos: UndoStack {
-    state.withLock { state in
-      hasUndos.store(true, ordering: .releasing)
-      return state.undos.stored(or: started?.undos ?? UndoStack())
+  /// The run has completed, including its handlers, with an output unless no one can read that.
+  func complete(_ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
+    var output: ValueSlot? = slot
+    let (ties, _, _) = state.withLock { state in
+      state.machine.end(outcome)
+      if case .resolved = outcome, !state.isForgotten { state.value = output.take() }
+      return (exchange(&state.ties, with: Ties()), state.core.take(), state.fork.take())
     }
-  }
-
-  var undosIfAny: UndoStack? { hasUndos.load(ordering: .acquiring) ? undos : nil }
-
-  /// The failed undos of this run and of its nested runs that have not been reported yet.
-  var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
-
-  /// Undoes steps, newest first, and returns the failures.
-  @concurrent func undo(_ undos: [UndoStack.Undo], recording: Recording?) async -> [UndoError] {
-    var errors: [UndoError] = []
-    await journal?.willUndo(undos.map(\.number))
-    for undo in undos {
-      do {
-        if let journal {
-          guard try await journal.undo(undo.number, undo.perform) else { continue }
-        } else {
-          try await undo.perform()
-        }
-        recording?.undone(undo.record, undo.step, error: nil)
-      } catch {
-        recording?.undone(undo.record, undo.step, error: error)
-        errors.append(UndoError(chainStep: undo.step, underlyingError: error))
-      }
-    }
-    return errors
-  }
-
-  /// Undoes steps, newest first, shielded from cancellation, and stores the failures.
-  func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
-    guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield { self.keep(await self.undo(undos, recording: recording)) }
-  }
-
-  /// Undoes the steps of abandoned work, newest first.
-  ///
-  /// The run may already have completed, so nothing is recorded and no handler is called; the failures are listed in
-  /// `undoErrors`.
-  func undoLate(_ undos: [UndoStack.Undo]) async {
-    guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield {
-      let errors = await self.undo(undos, recording: nil)
-      for execution in sequence(first: self, next: \.outer) { execution.undos.add(reported: errors) }
-    }
-  }
-
-  /// Stores failed undos for the handlers of this run and of the runs that contain it.
-  func keep(_ errors: [UndoError]) {
-    guard !errors.isEmpty else { return }
-    for execution in sequence(first: self, next: \.outer) { execution.undos.add(errors) }
-  }
-}
-
-// MARK: - Cancellation
-
-// What happens on a cancellation during a retried step of a nested chain, in order. What a failed attempt completed is
-// undone before the wait for the next one.
-//
-// 1. `StartedRun.cancel`, a token or `cancelRuns` stores the request, once, and counts it in `CancellationCount`; so
-//    does a branch with its decision. A cancelled task interrupts the step; a plain run has a task that `cancelRuns`
-//    cancels only if its chain's token was accessed before (`runApart`), and otherwise its step goes on. The wait
-//    between two attempts ends as well (`wait` below).
-// 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt, because
-//    `isInterrupted` of the nested run also checks the runs that contain it; what an interrupted attempt completed is
-//    undone with the rest. No `recover` replaces the error (`Frame.recover`). If the step returns a value instead, the
-//    next step does not begin; after the last step, the chain ends with the value.
-// 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`close`), undoes
-//    its completed steps, newest first, calls `onError` with undos that failed, and then its `finally` handlers. All of
-//    that is shielded.
-// 4. `ChainCore.check` passes the error of the step on. The outer run ends like the nested one, cancelled for the reason
-//    of the request; if only the nested run was cancelled, it fails, and may recover. A run with its own task then
-//    leaves its gate and its tokens, and what awaits it resumes (`ChainCore.finish`).
-//
-// Whether a run should stop, and why: its task, itself, its chain, a token around it, a sibling that has decided their
-// step, or a run that contains it.
-extension Execution {
-  /// Whether the run should stop; checked before each step, and when a step has thrown.
-  var isCancellationRequested: Bool { Task.isCancelled || isCancellationRequestedElsewhere }
-
-  /// Whether no further attempt makes sense: the run should stop, or only undoes what it has stored.
-  var isInterrupted: Bool { isCancellationRequested || journal?.isUnwinding ?? false }
-
-  /// Whether a source other than the task has cancelled this run or a run that contains it.
-  ///
-  /// While no cancellation has occurred in the process since the last check, the sources need not be checked again.
-  private var isCancellationRequestedElsewhere: Bool {
-    let (count, checked) = (CancellationCount.current, checkedCount.load(ordering: .acquiring))
-    guard checked != count else { return false }
-    if checked == -2 { return true }
-    var next: Execution? = self
-    while let execution = next, execution.checkedCount.load(ordering: .relaxed) != count {
-      if execution.isCancellationRequestedHere {
-        // A cancellation is visible before it is counted; a check that did not see it does not hide it any more.
-        let reached = sequence(first: self) { $0 === execution ? nil : $0.outer }
-        for execution in reached { execution.checkedCount.store(-2, ordering: .releasing) }
-        return true
-      }
-      next = execution.outer
-    }
-    _ = checkedCount.compareExchange(expected: checked, desired: count, ordering: .relaxed)
-    return false
-  }
-
-  /// Whether the chain's token is cancelled, which cancels the generation after the handlers that were added before.
-  private var isChainCancelled: Bool { core?.tokenIfMade?.isCancelled ?? false }
-
-  /// What cancels the runs of its generation, if anything can; kept, since what the run has abandoned asks it later.
-  private var generation: CancellationToken? {
-    if let ownGeneration { return ownGeneration }
-    return state.withLock { state in
-      state.generation = state.core?.firstGenerationIfMade ?? state.core?.tokenIfMade ?? state.generation
-      return state.generation
-    }
-  }
-  private var isGenerationCancelled: Bool { generation?.isCancelled ?? false }
-
-  private var isCancellationRequestedHere: Bool {
-    if isGenerationCancelled || isChainCancelled { return true }
-    if let started, started.isCancellationRequested { return true }
-    if let child, child.fork.isLost(at: child.branch) { return true }
-    return origin?.stepScope?.isAbandoned ?? false || ownContext?.request != nil
-  }
-
-  /// The cancellation of the run; the earliest one as far as that is known.
-  var request: Cancellation? {
-    if let request = ownRequest { return request }
-    guard Task.isCancelled || isCancellationRequestedElsewhere else { return nil }
-    return enclosing?.request ?? Cancellation()
-  }
-
-  /// The cancellation that was requested of this run, or of a run that contains it, and not only of its task.
-  var ownRequest: Cancellation? {
-    sequence(first: self, next: \.outer).lazy.compactMap(\.requestToItself).first
-  }
-
-  private var requestToItself: Cancellation? {
-    started?.request ?? generation?.request ?? core?.tokenIfMade?.request ?? ownContext?.request
-  }
-
-  /// Through what the run was cancelled, in words, for traces.
-  var cancellationSource: String {
-    if let request = started?.request, let overlap = core?.overlap, overlap.mode != nil,
-      request.reason == overlap.name
-    {
-      return "overlap policy"
-    }
-    if isChainCancelled { return "the chain's token" }
-    if isGenerationCancelled { return "cancelRuns" }
-    if ownContext?.request != nil { return "a token around it" }
-    if sequence(first: self, next: \.outer).dropFirst().contains(where: { $0.requestToItself != nil }) {
-      return "the outer run"
-    }
-    if let child, child.fork.isLost(at: child.branch) {
-      return child.fork.nesting == .race ? "a faster branch" : "a failed branch"
-    }
-    return hasHandle && started?.request != nil ? "its handle" : "its task"
-  }
-
-  /// Waits, in a separate task, in such a way that any cancellation of the run ends the wait.
-  ///
-  /// A plain run checks for cancellation only before each step, and any code may call `step` in another task than the
-  /// run's, which the cancellation of a plain run's task does not reach.
-  func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
-    var tokens: [CancellationToken] = []
-    for execution in sequence(first: self, next: \.outer) {
-      let own = execution.started?.interruption.value ?? execution.ownGeneration ?? execution.core?.firstGeneration
-      tokens += [own, execution.child?.fork.interruption].compactMap { $0 }
-      // They cancel a run with its own task themselves.
-      if execution.started == nil { tokens += execution.ownContext?.tokens ?? [] }
-    }
-    let task = spawn(wait)
-    let listeners = tokens.map { $0.listen { _ in task.cancel() } }
-    if isCancellationRequestedElsewhere { task.cancel() }
-    defer { for (token, listener) in zip(tokens, listeners) { token.remove(listener) } }
-    return await withTaskCancellationHandler {
-      await task.value
-    } onCancel: {
-      task.cancel()
-    }
-  }
-
-  var journalRun: JournalRun {
-    JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
-  }
-
-  private var isRunCancelled: Bool {
-    sequence(first: self, next: \.outer).contains { execution in
-      if execution.outer == nil, execution.started?.isCancellationRequested ?? false { return true }
-      return execution.isGenerationCancelled || execution.isChainCancelled || execution.ownContext?.request != nil
-    }
+    ties.release()
   }
 }

@@ -35,12 +35,15 @@ struct ForkMachine<Branch> {
   private(set) var branches: [BranchState<Branch>]
   /// The index of the branch that decided the step.
   private(set) var decider: Int?
+  /// Whether the decision is stored, so that it may have effects.
+  private var isPublished: Bool
 
   /// Creates the state of branches of which one may have decided the step in an earlier run.
   init(count: Int, isRace: Bool, decider: Int? = nil) {
     branches = Array(repeating: .waiting, count: count)
     self.isRace = isRace
     self.decider = decider
+    isPublished = decider != nil
   }
 
   var firstRunning: Branch? {
@@ -48,7 +51,19 @@ struct ForkMachine<Branch> {
     return nil
   }
 
-  mutating func begin(_ branch: Branch, at index: Int) { branches[index] = .running(branch) }
+  /// Returns whether the branch has lost before its first step.
+  mutating func begin(_ branch: Branch, at index: Int) -> Bool {
+    branches[index] = .running(branch)
+    return isPublished && decider != index
+  }
+
+  /// The decision is stored; returns the branches that have lost.
+  mutating func publish() -> [Branch] {
+    isPublished = true
+    return branches.enumerated().compactMap { index, state in
+      if index != decider, case .running(let branch) = state { branch } else { nil }
+    }
+  }
 
   mutating func takeBranches() -> [BranchState<Branch>] { exchange(&branches, with: []) }
 
@@ -69,7 +84,6 @@ final class Fork: Sendable {
   private let machine: Lock<ForkMachine<Execution>>
   /// The index of the branch that decided the step.
   private let decision = OnceCell<Int>()
-  private let madeInterruption = LazyToken()
   /// Its key in the journal of the run, if there is one.
   let key: JournalKey?
   private let journal: (any RunJournal)?
@@ -105,23 +119,21 @@ final class Fork: Sendable {
   /// Whether another branch has decided the step, so that this one begins no further step.
   func isLost(at index: Int) -> Bool { decider.map { $0 != index } ?? false }
 
-  func begin(_ branch: Execution, at index: Int) { machine.withLock { $0.begin(branch, at: index) } }
+  /// A branch begins; returns the request that cancels one that has lost before its first step.
+  func begin(_ branch: Execution, at index: Int) -> CancellationRequest? {
+    machine.withLock { $0.begin(branch, at: index) } ? loss : nil
+  }
+
+  private var loss: CancellationRequest { CancellationRequest(nesting == .race ? .fasterBranch : .failedBranch) }
 
   /// The steps of a branch have ended, or the branch as well; one that was refused has no steps.
   func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) {
     guard machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) else { return }
     // Before the others notice: what they store afterwards follows from it.
     if let journal, let key { journal.store(decision: index, at: key) }
+    for branch in machine.withLock({ $0.publish() }) { branch.cancel(loss) }
     decision.settle(index)
-    // A chain alone cancels no other one.
-    if nesting != .chain { CancellationCount.increment() }
   }
-
-  /// For what waits in other tasks than those of the branches; nil where no branch cancels another one.
-  var interruption: CancellationToken? { nesting == .chain ? nil : madeInterruption.value }
-
-  /// Ends the waits in the branches, whose tasks are cancelled.
-  func interrupt() { madeInterruption.ifMade?.cancel() }
 }
 
 /// The relation of a run to the run that contains it as a step.
@@ -183,7 +195,7 @@ final class StepScope: Sendable {
   /// The run stops waiting for the work here.
   func abandon() {
     calls.abandon()
-    CancellationCount.increment()
+    execution.cancelAbandoned()
   }
 
   /// Whether what completes here now is undone at once.

@@ -14,12 +14,12 @@ package struct Frame: ~Copyable {
   /// What the steps here belong to; nil for the run itself.
   private(set) var stepScope: StepScope?
   /// The index of the current operation in events.
-  private(set) var index = 0
+  var index = 0
   /// The current step in the record; nil without one.
-  private(set) var record: RecordID?
+  var record: RecordID?
   /// When the previous step ended, if the next one begins then, as far as the record is concerned.
   // Not an instant, whose size the compiler does not know here.
-  private var lastEnd: Duration?
+  var lastEnd: Duration?
   /// The segment that the current operation covers.
   private(set) var covered = 0
   /// The error for the next `recover` to replace, or that ends the run before its first step.
@@ -129,190 +129,6 @@ package struct Frame: ~Copyable {
   }
 }
 
-// MARK: - Records and journals
-
-extension Frame {
-  /// Runs a step that a record, a journal or both know of.
-  ///
-  /// The record has two readings of the clock, of which the first is shared with the previous step.
-  @inline(never)
-  private mutating func executeRecorded(at position: Int, in recording: Recording?) async throws {
-    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
-    index = execution.firstStep + core.operations[position].firstStep
-    execution.enter(index)
-    if let recording {
-      record = recording.begin(index, at: lastEnd.take() ?? recording.now)
-      do {
-        try await Scope.$current.withValue(scope(of: recording)) {
-          // Most steps need no more, and then a frame less.
-          guard execution.journal == nil, !core.operations[position].isUndoable else {
-            return try await executeOperation(at: position)
-          }
-          try await core.operations[position].code(&self)
-        }
-      } catch {
-        recording.finish(record, error: error)
-        throw error
-      }
-      let end = recording.now
-      lastEnd = end
-      recording.finish(record, at: end)
-    } else {
-      try await executeOperation(at: position)
-    }
-    execution.reportEnd(ofStep: index)
-  }
-
-  private func scope(of recording: Recording) -> Scope {
-    if stepScope == nil { return Scope(of: execution, record: record) }
-    // A step scope has another scope than its run.
-    return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
-  }
-
-  @inline(never)
-  private mutating func executeOperation(at position: Int) async throws {
-    if let journal = execution.journal { return try await execute(at: position, by: journal) }
-    try await core.operations[position].code(&self)
-    if core.operations[position].isUndoable { await keepUndo(at: position) }
-  }
-
-  @inline(never)
-  private mutating func execute(at position: Int, by journal: any RunJournal) async throws {
-    let operation = core.operations[position]
-    try await execute(operation, by: journal, returning: operation.output)
-  }
-
-  private mutating func execute<Output: Sendable>(
-    _ operation: ChainCore.Operation,
-    by journal: any RunJournal,
-    returning type: Output.Type
-  ) async throws {
-    let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
-    let end: JournalEnd<Output>
-    do {
-      end = try await journal.step(step, in: execution.journalRun) { key in
-        try await journal.inside(key, branch: nil) { try await operation.code(&self) }
-        return slot.take(Output.self)
-      }
-    } catch {
-      // A stored error leaves the input where it is.
-      slot = ValueSlot()
-      throw error
-    }
-    if end.isReplayed { recording?.replayed(record) }
-    slot = ValueSlot(end.value)
-    if let undo = operation.undo, let number = end.number {
-      let undo = UndoStack.Undo(step: self.step, record: record, number: number, perform: undo(slot))
-      guard let error = end.error else { return await adopt([undo]) }
-      slot = ValueSlot()
-      await execution.undoShielded([undo], recording: recording)
-      throw error
-    }
-    if let error = end.error { throw error }
-  }
-}
-
-// MARK: - Time limits
-
-extension Frame {
-  /// Executes the segment that the current operation covers in a scope, with a limit part of which may have passed in
-  /// earlier runs.
-  mutating func execute(
-    in stepScope: StepScope?,
-    limitedTo duration: Duration,
-    _ clock: any Clock<Duration>,
-    as name: String,
-    _ execute: (inout Frame, TimeLimit) async throws -> Void
-  ) async throws {
-    guard let journal = execution.journal else {
-      return try await execute(&self, TimeLimit(duration: duration, clock: clock))
-    }
-    let key = journal.open(name)
-    do {
-      try await journal.group(key, branch: nil, limit: duration) { rest in
-        guard let rest else { return try await self.execute(segment: covered, in: stepScope) }
-        let limit = TimeLimit(duration: duration, clock: clock) {
-          await journal.replayed(in: key)
-          try await clock.sleep(for: rest.clamped)
-        }
-        try await execute(&self, limit)
-      }
-    } catch {
-      slot = ValueSlot()
-      throw error
-    }
-  }
-
-  /// Executes the segment that the current operation covers; when the time is up, it is cancelled and awaited.
-  mutating func execute(in stepScope: StepScope?, within limit: TimeLimit) async throws {
-    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
-    do {
-      try await limited(to: limit, replaying: execution.journal != nil) {
-        steps.currentStep
-      } operation: {
-        try await steps.execute()
-      }
-      slot = steps.takeValue()
-    } catch {
-      recording?.timedOut(execution.firstStep..<index, error: error)
-      throw error
-    }
-  }
-
-  /// Executes the segment that the current operation covers in a scope; when the time is up, it is cancelled and no
-  /// longer awaited.
-  ///
-  /// If they then return a value, `discard` receives it, shielded from that cancellation.
-  mutating func execute<Output: Sendable>(
-    in stepScope: StepScope,
-    abandonedAfter limit: TimeLimit,
-    discarding discard: @escaping @Sendable (Output) async -> Void
-  ) async throws {
-    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
-    let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
-    let isCancelled = Task.isCancelled
-    let work = spawn {
-      // Before its first step, which the waiting task's cancellation might not precede.
-      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      let result = await Result.of { try await steps.execute { end.settled == nil } }
-      await stepScope.calls.close(hasValue: true)
-      guard !end.settle((result, isExpired: false)), case .success = result else { return }
-      await Scope.withCancellationShield {
-        var late = steps.takeValue()
-        await discard(late.take())
-      }
-    }
-    let timer = spawn {
-      guard (try? await limit.sleep()) != nil else { return }
-      let error = TimeoutError(step: steps.currentStep, duration: limit.duration)
-      guard end.settle((.failure(error), isExpired: true)) else { return }
-      stepScope.abandon()
-      work.cancel()
-    }
-    defer { timer.cancel() }
-    let (result, isExpired) = await withTaskCancellationHandler {
-      guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-        return await end.valueIgnoringCancellation()
-      }
-      return await withTaskPriorityEscalationHandler {
-        // An escalation may have occurred before the handler was registered.
-        work.escalatePriority(to: Task.currentPriority)
-        return await end.valueIgnoringCancellation()
-      } onPriorityEscalated: { _, priority in
-        work.escalatePriority(to: priority)
-      }
-    } onCancel: {
-      work.cancel()
-    }
-    if case .failure(let error) = result {
-      if isExpired { recording?.abandon(execution.firstStep..<index, error: error) }
-      execution.setFork(nil)
-      throw error
-    }
-    slot = steps.takeValue()
-  }
-}
-
 // MARK: - Chains that run as a step
 
 extension Frame {
@@ -363,12 +179,12 @@ extension Frame {
 
   /// Ends a run after whose steps nothing follows; returns nil when something does.
   private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
-    let hasHandlers = core.hasHandlers || execution.journal != nil || execution.started?.hasHandlers ?? false
+    let hasHandlers = core.hasHandlers || execution.journal != nil || execution.hasHandlers
     // Until its calls of `step` are closed, a run may get a further undo.
     guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), execution.undosIfAny == nil else {
       return nil
     }
-    let outcome = execution.close(with: error)
+    let outcome = execution.decide(with: error)
     return end(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
 
@@ -376,12 +192,12 @@ extension Frame {
   @inline(never)
   private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
     if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
-    var outcome = execution.close(with: error)
+    var outcome = execution.decide(with: error)
     let journal = execution.journal
     if let journal, execution.outer == nil {
       outcome = await journal.conclude(outcome.map { slot.erased })
       // What the run ended with may not be what it ends as.
-      execution.started?.failedStep = if case .failed = outcome { execution.lastStep } else { nil }
+      execution.failedStep = if case .failed = outcome { execution.lastStep } else { nil }
     }
     var isFinal = !(journal?.isStopped ?? false)
     // Before the handlers, during which others may be cancelled.
@@ -396,14 +212,14 @@ extension Frame {
     }
     let isFailed = if case .failed = outcome { true } else { false }
     // Handlers belong to the runs that have passed their gate, which they still occupy.
-    let isAdmitted = execution.started?.isAdmitted ?? true
+    let isAdmitted = execution.isAdmitted
     if isAdmitted && (isFailed && !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty) || !undos.isEmpty
       || !execution.undoErrors.isEmpty
     {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
     }
-    if let run = execution.started { await run.conclude(outcome, with: slot) }
+    if execution.hasHandlers { await execution.conclude(outcome, with: slot) }
     if let journal, execution.outer == nil { await journal.end() }
     return end(outcome, through: source)
   }
@@ -419,7 +235,6 @@ extension Frame {
     at time: Duration? = nil
   ) -> Outcome<Void> {
     execution.recording?.leave(outcome, through: source, at: time) { slot.erased }
-    execution.complete()
     return outcome
   }
 
@@ -441,62 +256,11 @@ extension Frame {
       }
       for handler in isAdmitted ? core.finallyHandlers : [] { await handler(state) }
     }
-    // A run with its own task that was not cancelled before it was closed cannot be cancelled any more.
-    let isSafe = execution.started.map { !$0.isCancellationRequested && !Task.isCancelled } ?? false
+    // A run that was not cancelled before it was decided cannot be cancelled any more.
+    let isSafe = !execution.isCancellationRequested
     await Scope.withCancellationShield(isCancelled: !isSafe, handlers)
   }
 }
 
 @available(*, unavailable)
 extension Frame: Sendable {}
-
-/// Steps that run in their own task: those that a modifier covers, under a timer or abandoned, or all of a chain.
-final class CoveredSteps: Sendable {
-  private let core: ChainCore
-  private let execution: Execution
-  private let segment: Int
-  private let recording: Recording?
-  private let stepScope: StepScope?
-  /// The input until the steps run, and the output once they have ended with one.
-  private let value: Lock<ValueSlot>
-
-  init(coveredBy frame: inout Frame, in stepScope: StepScope?) {
-    core = frame.core
-    execution = frame.execution
-    segment = frame.covered
-    recording = frame.recording
-    value = Lock(exchange(&frame.slot, with: ValueSlot()))
-    self.stepScope = stepScope
-  }
-
-  init(_ core: ChainCore, _ execution: Execution, _ input: consuming ValueSlot) {
-    (self.core, self.execution) = (core, execution)
-    (segment, recording, stepScope) = (0, nil, nil)
-    value = Lock(input)
-  }
-
-  func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }
-
-  private func put(_ output: consuming ValueSlot) {
-    var output: ValueSlot? = output
-    value.withLock { $0 = output.take() ?? ValueSlot() }
-  }
-
-  /// Runs the steps, and records nothing of them once the run no longer awaits them.
-  @concurrent func execute(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
-    let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
-    var frame = Frame(core, execution, slot: takeValue(), recording: recording)
-    try await frame.execute(segment: segment, in: stepScope)
-    put(frame.slot)
-  }
-
-  /// Runs the chain, with its handlers.
-  @concurrent func run() async -> Outcome<Void> {
-    var frame = Frame(core, execution, slot: takeValue(), recording: execution.recording)
-    let outcome = await frame.run()
-    put(frame.slot)
-    return outcome
-  }
-
-  var currentStep: String { execution.currentStep.description }
-}

@@ -35,8 +35,8 @@ package final class Node: Sendable {
 
   let parent: Node?
   package let kind: Kind
-  /// Of the first element, the token of the chains that begin with it.
-  let token = LazyToken()
+  /// Of the first element, the runs of the chains that begin with it.
+  let registry = LazyRunRegistry()
 
   /// What the path that ends here.
   package var kinds: [Kind] { sequence(first: self, next: \.parent).reversed().map(\.kind) }

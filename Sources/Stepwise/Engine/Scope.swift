@@ -54,15 +54,15 @@ package struct Scope: Sendable {
   /// The journal of the innermost run, outside of its handlers and undos.
   package static var currentJournal: (any RunJournal)? { current.innermostRun?.journal }
 
-  /// The innermost run with its own task that has not completed.
-  var startedRun: StartedRun? {
-    guard let execution, let run = execution.started ?? execution.enclosing else { return nil }
-    return run.isOver ? run.enclosing : run
+  /// The innermost run around the code that has not completed.
+  var runInFlight: Execution? {
+    guard let execution else { return nil }
+    return execution.isOver ? execution.enclosing : execution
   }
 
-  /// The runs with their own task around the code, innermost first.
-  var startedRuns: some Sequence<StartedRun> {
-    sequence(state: startedRun) { next in
+  /// The runs around the code that have not completed, innermost first.
+  var runsInFlight: some Sequence<Execution> {
+    sequence(state: runInFlight) { next in
       defer { next = next?.enclosing }
       return next
     }
@@ -71,8 +71,8 @@ package struct Scope: Sendable {
   /// Throws instead of waiting for a run that cannot complete before the current step or handler does.
   ///
   /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
-  static func checkReentrancy(of run: StartedRun) throws {
-    for outer in current.startedRuns where outer === run || (outer.blocks(run.entrance) && run.isWaiting) {
+  static func checkReentrancy(of run: Execution) throws {
+    for outer in current.runsInFlight where outer === run || (outer.blocks(run.entrance) && run.isWaiting) {
       throw ChainError.reentrant
     }
   }
@@ -80,8 +80,7 @@ package struct Scope: Sendable {
   /// The known cause of a cancellation of the task.
   package var cancellationCause: Cancellation? {
     if let request = context?.request { return request }
-    guard let innermostRun else { return nil }
-    return innermostRun.core == nil ? startedRun?.request : innermostRun.ownRequest ?? startedRun?.request
+    return isShielded ? nil : runInFlight?.request?.cancellation
   }
 
   /// Returns this scope for a scope of its run, or the same one, and for one step there.

@@ -71,11 +71,14 @@ public struct Job<Input: Sendable, Update: Sendable, Output: Sendable>: Sendable
     cancelledBy token: CancellationToken? = nil
   ) -> JobRun<Update, Output> {
     let priority = priority ?? settings.priority
-    let launch = JobLaunch(on: queue, name: name, settings: settings, priority: priority)
-    launch.put(ValueSlot(JobInput(launch: launch, value: input)))
-    let run = JobRun<Update, Output>(launch, chain.core.start(launch, priority: priority, cancelledBy: token))
+    let core = chain.core
+    let (launch, handle) = core.start(priority: priority, cancelledBy: token) { recorder -> JobLaunch in
+      let launch = JobLaunch(of: core, on: queue, name: name, settings: settings, priority: priority, for: recorder)
+      launch.put(ValueSlot(JobInput(launch: launch, value: input)))
+      return launch
+    }
     launch.callPending()
-    return run
+    return JobRun(launch, handle)
   }
 }
 

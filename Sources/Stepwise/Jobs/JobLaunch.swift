@@ -12,11 +12,11 @@ struct JobInput<Value: Sendable>: Sendable {
 ///
 /// It has no generic parameters: launching a job needs no type metadata lookup.
 // Safety: it has constants, an atomic and a lock alone.
-@usableFromInline final class JobLaunch: StartedRun, @unchecked Sendable {
+@usableFromInline final class JobLaunch: Execution, @unchecked Sendable {
   /// Everything is about the newest one, so one key is enough.
   typealias Updates = Broadcast<(any AnyBox)?, Bool>
 
-  private struct State {
+  private struct CallState {
     var calls: JobCallsMachine<any AnyBox>
     /// Released on completion, like the limits: work that retains its context does not retain a screen.
     var handlers: JobHandlers
@@ -33,24 +33,32 @@ struct JobInput<Value: Sendable>: Sendable {
   private let hasDeadline: Bool
   /// Whether one of the job's own timers has fired.
   private let isTimeUp = Atomic(false)
-  private let state: Lock<State>
+  private let callState: Lock<CallState>
 
-  init(on queue: JobQueue, name: String, settings: JobSettings, priority: TaskPriority?) {
+  init(
+    of chain: ChainCore,
+    on queue: JobQueue,
+    name: String,
+    settings: JobSettings,
+    priority: TaskPriority?,
+    for recorder: RunRecorder
+  ) {
     self.name = name
     owner = settings.owner
     hasDeadline = settings.deadline != nil
     let hasStart = !settings.handlers.onStart.isEmpty
-    var state = State(calls: JobCallsMachine(hasStart: hasStart), handlers: settings.handlers)
+    var state = CallState(calls: JobCallsMachine(hasStart: hasStart), handlers: settings.handlers)
     if let timeout = settings.timeout { state.limits.append(timeout) }
     if let deadline = settings.deadline { state.limits.append(deadline.started()) }
-    self.state = Lock(consume state)
+    callState = Lock(consume state)
     let priority = Int((priority ?? .medium).rawValue)
-    super.init(entrance: Entrance(gate: queue.gate, mode: .queue, priority: priority), input: ValueSlot())
+    let entrance = Entrance(gate: queue.gate, mode: .queue, priority: priority)
+    super.init(chain, entrance: entrance, input: ValueSlot(), for: recorder)
   }
 
   // MARK: - Work
 
-  var limits: [TimeLimit] { state.withLock { $0.limits } }
+  var limits: [TimeLimit] { callState.withLock { $0.limits } }
 
   /// Runs the work within its time limits, innermost first.
   @concurrent func limited<Output: Sendable>(
@@ -81,11 +89,11 @@ struct JobInput<Value: Sendable>: Sendable {
   // MARK: - Updates
 
   /// The newest update, for any number of subscribers.
-  var updates: Updates { state.withLock { $0.updates.stored(or: Updates($0.newest, isFinished: $0.isOver)) } }
+  var updates: Updates { callState.withLock { $0.updates.stored(or: Updates($0.newest, isFinished: $0.isOver)) } }
 
   @usableFromInline func update(_ update: any AnyBox) {
     // The update before is released outside the locks.
-    let (isFirst, updates, _) = state.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
+    let (isFirst, updates, _) = callState.withLock { state -> (Bool, Updates?, (any AnyBox)?) in
       guard !state.calls.isClosed else { return (false, nil, nil) }
       let isFirst = !state.handlers.onUpdate.isEmpty && state.calls.enqueue(update)
       return (isFirst, state.updates, exchange(&state.newest, with: update))
@@ -96,7 +104,7 @@ struct JobInput<Value: Sendable>: Sendable {
 
   /// Notifies the subscribers of the newest update, unless they know it already, and returns the one before.
   private func publishNewest(in content: inout Updates.Content) -> (any AnyBox)? {
-    let newest = state.withLock { $0.newest }
+    let newest = callState.withLock { $0.newest }
     guard content.state !== newest else { return nil }
     content.publish(true)
     return exchange(&content.state, with: newest)
@@ -106,31 +114,31 @@ struct JobInput<Value: Sendable>: Sendable {
 
   /// Starts a task that makes the pending calls, if there are any.
   func callPending() {
-    guard state.withLock({ $0.calls.isBusy }) else { return }
+    guard callState.withLock({ $0.calls.isBusy }) else { return }
     // The handlers are shielded from the cancellation of the work, and have no step to report to.
     _ = spawn { @MainActor () async throws -> Void in await outsideRuns { await self.makePendingCalls() } }
   }
 
-  private func silence() { _ = state.withLock { $0.calls.silence() } }
+  private func silence() { _ = callState.withLock { $0.calls.silence() } }
 
   /// Silences the handlers, even too late to change the outcome.
-  override func cancel(reason: String?) -> Bool {
+  override func cancel(_ request: CancellationRequest) -> Bool {
     silence()
-    return super.cancel(reason: reason)
+    return super.cancel(request)
   }
 
   override var hasHandlers: Bool { true }
 
   override func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
     if case .cancelled = outcome { silence() }
-    let isNeeded = state.withLock { state in
+    let isNeeded = callState.withLock { state in
       state.calls.close()
       // A handler that is in progress is awaited even when no call follows it.
       return state.calls.isBusy || (!state.calls.isSilent && state.handlers.include(outcome))
     }
     if isNeeded { await Scope.$current.withValue(.outside) { await callHandlers(for: outcome, with: output) } }
     // Released outside the lock.
-    let (updates, _, _) = state.withLock { state in
+    let (updates, _, _) = callState.withLock { state in
       state.isOver = true
       return (state.updates, exchange(&state.handlers, with: JobHandlers()), exchange(&state.limits, with: []))
     }
@@ -142,9 +150,9 @@ struct JobInput<Value: Sendable>: Sendable {
 
   /// Makes the pending calls, and yields the main actor now and then when there are many.
   @MainActor private func makePendingCalls() async {
-    let handlers = state.withLock { $0.handlers }
+    let handlers = callState.withLock { $0.handlers }
     for count in 1... {
-      guard let call = state.withLock({ $0.calls.next() }) else { return }
+      guard let call = callState.withLock({ $0.calls.next() }) else { return }
       switch call {
       case .start: for handler in handlers.onStart where mayCall { handler() }
       case .update(let update): for handler in handlers.onUpdate where mayCall { handler(update) }
@@ -155,7 +163,7 @@ struct JobInput<Value: Sendable>: Sendable {
 
   @MainActor private func callHandlers(for outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
     await makePendingCalls()
-    let handlers = state.withLock { $0.handlers }
+    let handlers = callState.withLock { $0.handlers }
     if case .failed(let error) = outcome, mayCall {
       if isTimeUp.load(ordering: .acquiring), !handlers.onTimeout.isEmpty {
         for handler in handlers.onTimeout where mayCall { handler() }
@@ -170,7 +178,7 @@ struct JobInput<Value: Sendable>: Sendable {
   /// Whether a handler may be called now; false once the owner is deallocated.
   @MainActor private var mayCall: Bool {
     if let owner, !owner.isAlive { silence() }
-    return !state.withLock { $0.calls.isSilent }
+    return !callState.withLock { $0.calls.isSilent }
   }
 }
 

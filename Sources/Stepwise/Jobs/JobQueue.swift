@@ -81,6 +81,6 @@ public final class JobQueue: Sendable {
     let jobs = gate.entrants.filter { ($0.entrant as? JobLaunch).map(isMeant) ?? false }
     // All of them leave the queue at one instant, before a running job frees a slot.
     gate.withdraw(jobs.map(\.id))
-    for (_, run) in jobs { run.cancel(reason: reason) }
+    for (_, run) in jobs { run.cancel(CancellationRequest(.handle, reason: reason)) }
   }
 }

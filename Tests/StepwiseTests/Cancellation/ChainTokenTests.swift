@@ -46,7 +46,6 @@ struct ChainTokenTests {
     let chain = Chain { (number: Int) in number }
     let token = chain.cancellationToken
     #expect(chain.cancellationToken === token)
-    #expect(chain.core.token === token)
   }
 
   @Test func `A chain shares its token with derived chains`() {
@@ -82,16 +81,6 @@ struct ChainTokenTests {
     }
     #expect(entered.elements.isEmpty)
     #expect(log.elements == Array(repeating: "finally cancelled over", count: 8))
-  }
-
-  /// Each of them, and not only the first one after the cancellation.
-  @Test func `No step of a plain run begins after the token was cancelled`() {
-    let chain = Chain { (number: Int) in number }
-    chain.cancellationToken.cancel()
-    for _ in 0..<3 {
-      let run = chain.core.makePlainRun()
-      #expect(run?.isCancellationRequested == true)
-    }
   }
 
   // MARK: - Runs made by start
@@ -150,14 +139,14 @@ struct ChainTokenTests {
   }
 
   @Test
-  func `A plain run before the token's access stops at its next step`() async {
+  func `A plain run before the token's access is interrupted immediately`() async {
     let chain = stubborn
     let task = Task { try await chain.run(1) }
     await entered.elements(atLeast: 1)
     chain.cancellationToken.cancel(reason: "stop")
     gate.record(1)
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(log.elements == ["interrupted false", "finally cancelled stop"])
+    #expect(log.elements == ["interrupted true", "finally cancelled stop"])
   }
 
   @Test func `A plain run that began before keeps the value of its last step`() async throws {
@@ -240,17 +229,5 @@ struct ChainTokenTests {
     #expect(await run.outcome.brief == "cancelled stop")
     #expect(await late.valueIgnoringCancellation().outcome.brief == "cancelled stop")
     #expect(entered.elements == [1])
-  }
-
-  // MARK: - For nothing
-
-  /// A chain whose token was never accessed has no cost for it: its `run` stays in the caller's task.
-  @Test func `A chain whose token was not accessed runs in the caller's task`() async throws {
-    let chain = Chain { withUnsafeCurrentTask { $0?.hashValue } }
-    let own = withUnsafeCurrentTask { $0?.hashValue }
-    #expect(try await chain.run() == own)
-    #expect(!chain.core.token.isAccessed)
-    _ = chain.cancellationToken
-    #expect(try await chain.run() != own)
   }
 }

@@ -13,7 +13,7 @@ struct ForkMachineTests {
 
   private func begun(_ count: Int, isRace: Bool) -> Machine {
     var machine = Machine(count: count, isRace: isRace)
-    for place in 0..<count { machine.begin(place * 10, at: place) }
+    for place in 0..<count { _ = machine.begin(place * 10, at: place) }
     return machine
   }
 
@@ -77,12 +77,25 @@ struct ForkMachineTests {
   /// A branch that was refused before it started counts as failed.
   @Test func `A branch that never began ends, too`() {
     var machine = Machine(count: 2, isRace: true)
-    machine.begin(1, at: 1)
+    _ = machine.begin(1, at: 1)
     let ended16 = machine.end(at: 0, hasValue: false)
     #expect(!ended16)
     let ended17 = machine.end(at: 1, hasValue: false)
     #expect(ended17)
     #expect(machine.decider == 1)
+  }
+
+  @Test func `Branches lose when the decision is published, or when they begin afterwards`() {
+    var machine = Machine(count: 3, isRace: true)
+    for place in 0..<2 { _ = machine.begin(place * 10, at: place) }
+    let isDecided = machine.end(at: 1, hasValue: true)
+    #expect(isDecided)
+    let isLostEarly = machine.begin(20, at: 2)
+    #expect(!isLostEarly)
+    let lost = machine.publish()
+    #expect(lost == [0, 20])
+    let isLostLate = machine.begin(20, at: 2)
+    #expect(isLostLate)
   }
 
   @Test func `One branch ends the step for every seed`() throws {

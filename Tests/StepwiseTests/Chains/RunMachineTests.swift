@@ -10,38 +10,38 @@ import Testing
 struct RunMachineTests {
   @Test func `The first reason wins`() {
     var machine = RunMachine()
-    #expect(machine.requestCancellation(Cancellation(reason: "first")) == true)
-    #expect(machine.requestCancellation(Cancellation(reason: "second")) == false)
+    #expect(machine.requestCancellation(CancellationRequest(.handle, reason: "first")) == true)
+    #expect(machine.requestCancellation(CancellationRequest(.handle, reason: "second")) == false)
     #expect(machine.request?.reason == "first")
-    #expect(machine.close(with: CancellationError()).brief == "cancelled first")
+    #expect(machine.decide(with: CancellationError()).brief == "cancelled first")
   }
 
   // G26
   @Test func `A cancel after the end returns false and changes nothing`() {
     var machine = RunMachine()
-    #expect(machine.close(with: Fault(1)).brief == "failed Fault(number: 1)")
-    #expect(machine.requestCancellation(Cancellation(reason: "late")) == false)
+    #expect(machine.decide(with: Fault(1)).brief == "failed Fault(number: 1)")
+    #expect(machine.requestCancellation(CancellationRequest(.handle, reason: "late")) == false)
     #expect(machine.request == nil)
-    #expect(!machine.isInterrupted)
+    #expect(!machine.isUndecided)
   }
 
   @Test func `A cancel after success does not destroy the value`() {
     var machine = RunMachine()
-    #expect(machine.requestCancellation(Cancellation(reason: "requested")) == true)
-    #expect(machine.close(with: nil).brief == "resolved ()")
+    #expect(machine.requestCancellation(CancellationRequest(.handle, reason: "requested")) == true)
+    #expect(machine.decide(with: nil).brief == "resolved ()")
   }
 
   // G24
   @Test func `An error after a cancel is the underlying error`() {
     var machine = RunMachine()
-    _ = machine.requestCancellation(Cancellation(reason: nil))
-    #expect(machine.close(with: Fault(3)).brief == "cancelled - Fault(number: 3)")
+    _ = machine.requestCancellation(CancellationRequest(.handle, reason: nil))
+    #expect(machine.decide(with: Fault(3)).brief == "cancelled - Fault(number: 3)")
   }
 
   @Test
   func `A CancellationError without a request is an error like any other`() {
     var machine = RunMachine()
-    let reported = machine.close(with: CancellationError()).brief
+    let reported = machine.decide(with: CancellationError()).brief
     #expect(reported.hasPrefix("failed"))
   }
 
@@ -61,9 +61,9 @@ struct RunMachineTests {
       var outcome: Outcome<Void>?
       var winners: [String] = []
       for position in 0...askers.count {
-        if position == closing { outcome = machine.close(with: error) }
+        if position == closing { outcome = machine.decide(with: error) }
         guard position < askers.count else { continue }
-        if machine.requestCancellation(Cancellation(reason: askers[position])) { winners.append(askers[position]) }
+        if machine.requestCancellation(CancellationRequest(.handle, reason: askers[position])) { winners.append(askers[position]) }
       }
       #expect(winners == Array(askers.prefix(closing == 0 ? 0 : 1)), "seed \(seed)")
       #expect(machine.request?.reason == winners.first, "seed \(seed)")
@@ -81,7 +81,7 @@ struct RunMachineTests {
   @Test func `The task is interrupted exactly when a cancel was in time`() {
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
-      let run = StartedRun(entrance: nil, input: ValueSlot(0))
+      let run = Execution(Chain { 0 }.core, entrance: nil, input: ValueSlot(()))
       let task = Task<Void, any Error> {}
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")
@@ -89,14 +89,14 @@ struct RunMachineTests {
       for event in events {
         switch event {
         case "attach": run.attach(task)
-        case "cancel": granted += run.cancel(reason: "requested") ? 1 : 0
-        case "close": _ = run.close(with: Fault(1), cancelledBy: nil)
+        case "cancel": granted += run.cancel(CancellationRequest(.handle)) ? 1 : 0
+        case "close": _ = run.decide(with: Fault(1))
         default: run.complete(.failed(Fault(1)), ValueSlot())
         }
       }
       let position = { (event: String) in events.firstIndex(of: event) ?? 0 }
       #expect(granted == (position("cancel") < position("close") ? 1 : 0), "seed \(seed)")
-      #expect(run.isCancellationRequested == (granted == 1), "seed \(seed)")
+      #expect(run.isRequested == (granted == 1), "seed \(seed)")
       #expect(run.isOver, "seed \(seed)")
       let isAttachedInTime = position("attach") < position("close")
       if isAttachedInTime { #expect(task.isCancelled == (granted == 1), "seed \(seed) \(events)") }

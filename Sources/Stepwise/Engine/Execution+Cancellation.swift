@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Synchronization
+
+// What happens on a cancellation during a retried step of a nested chain, in order. What a failed attempt completed is
+// undone before the wait for the next one.
+//
+// 1. A handle, a token, `cancelRuns`, a policy, a branch with its decision, or a cancelled task that awaits a run calls
+//    `cancel` on that run. The request is stored, once, with its source. The runs inside are marked, from the outermost to
+//    the innermost; then the waits inside end, and the runs' tasks are cancelled, the innermost first. That interrupts the
+//    step, or the wait between two attempts.
+// 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt; what an
+//    interrupted attempt completed is undone with the rest. No `recover` replaces the error (`Frame.recover`). If the step
+//    returns a value instead, the next step does not begin; after the last step, the chain ends with the value.
+// 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`decide`), undoes its
+//    completed steps, newest first, calls `onError` with undos that failed, and then its `finally` handlers. All of that
+//    is shielded.
+// 4. `ChainCore.check` passes the error of the step on. The outer run ends like the nested one, cancelled for the reason
+//    of the request; if only the nested run was cancelled, it fails, and may recover. Each run then leaves its gate and
+//    what it is tied to, and what awaits it resumes (`ChainCore.finish`).
+extension Execution {
+  /// What a cancellation of the run reaches.
+  enum Inside {
+    /// A run that began in a step of this one, or that is a step of it.
+    case run(Execution)
+    /// A wait in a task of its own, and what cancels it.
+    case wait(cancel: @Sendable () -> Void)
+  }
+
+  /// Where a run is registered in order to be cancelled.
+  struct Ties {
+    var registry: (registry: RunRegistry, key: RunRegistry.Key)?
+    var outer: (run: Execution, key: OrderedSlots<Inside>.Key)?
+    var tokens: [(token: CancellationToken, key: CancellationToken.Key?)] = []
+
+    func release() {
+      if let (registry, key) = registry { registry.remove(key) }
+      if let (run, key) = outer { run.remove(key) }
+      for (token, key) in tokens { token.remove(key) }
+    }
+  }
+
+  // MARK: - Checks
+
+  /// Whether the run should stop; checked before each step, and when a step has thrown.
+  var isCancellationRequested: Bool { Task.isCancelled || isRequested }
+
+  /// Whether no further attempt makes sense: the run should stop, or only undoes what it has stored.
+  var isInterrupted: Bool { isCancellationRequested || journal?.isUnwinding ?? false }
+
+  /// Whether anything has cancelled the run.
+  var isRequested: Bool { requested.load(ordering: .acquiring) }
+
+  var request: CancellationRequest? { isRequested ? state.withLock { $0.machine.request } : nil }
+
+  /// Through what the run was cancelled, in words, for traces.
+  var cancellationSource: String { (request ?? CancellationRequest(.task)).description }
+
+  var journalRun: JournalRun {
+    JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
+  }
+
+  private var isRunCancelled: Bool {
+    sequence(first: self, next: \.outer).contains { $0.outer == nil ? $0.isRequested : $0.request?.endsRun ?? false }
+  }
+
+  // MARK: - Requests
+
+  /// Returns whether this call has cancelled the run for good.
+  func cancelForGood(reason: String?) -> Bool {
+    journal?.cancel(reason: reason) ?? cancel(CancellationRequest(.handle, reason: reason))
+  }
+
+  /// Stores the request and interrupts the run and those inside; returns whether this call has cancelled the run.
+  @discardableResult
+  func interrupt(_ request: CancellationRequest) -> Bool {
+    let (isFirst, inside) = mark(request, isInterrupting: true)
+    guard var pending = inside else { return isFirst }
+    let inner = CancellationRequest(.outerRun, reason: self.request?.reason)
+    var runs = [self]
+    var waits: [@Sendable () -> Void] = []
+    while let next = pending.popLast() {
+      switch next {
+      case .wait(let cancel): waits.append(cancel)
+      case .run(let run):
+        guard let further = run.mark(inner, isInterrupting: true).inside else { continue }
+        runs.append(run)
+        pending += further
+      }
+    }
+    // The innermost first, and in a loop: the runtime cancels what awaits a cancelled task by recursion, unless it has been
+    // cancelled before.
+    for cancel in waits { cancel() }
+    for run in runs.reversed() { run.state.withLock { $0.task.take() }?.cancel() }
+    return isFirst
+  }
+
+  /// Stores the request, unless there is one; returns what is inside when the task is now to be cancelled.
+  ///
+  /// A run that is not interrupted still replays what it did before.
+  @discardableResult
+  private func mark(_ request: CancellationRequest, isInterrupting: Bool) -> (isFirst: Bool, inside: [Inside]?) {
+    let (isFirst, inside, gateID): (Bool, [Inside]?, GateID?) = state.withLock { state in
+      guard state.machine.isUndecided else { return (false, nil, nil) }
+      let isFirst = state.machine.requestCancellation(request)
+      if isFirst { requested.store(true, ordering: .releasing) }
+      guard isInterrupting, !state.isInterrupted else { return (isFirst, nil, state.gateID) }
+      state.isInterrupted = true
+      return (isFirst, state.inside.elements, state.gateID)
+    }
+    // It leaves the queue now, not when its task has noticed.
+    if isFirst, let gateID { entrance?.gate.withdraw(CollectionOfOne(gateID)) }
+    return (isFirst, inside)
+  }
+
+  // MARK: - Sources
+
+  /// Registers the run with what can cancel it, and cancels it if that has happened.
+  func tie(to registry: RunRegistry, in scope: Scope = .current) {
+    var ties = Ties()
+    ties.registry = (registry, registry.add(self))
+    // A run that contains this one as a step passes the cancellations of tokens on.
+    if child == nil, let tokens = context?.tokens {
+      ties.tokens = tokens.map { token in
+        (token, token.listenFirst { self.cancel(CancellationRequest(.tokenAround, reason: $0)) })
+      }
+    }
+    if !hasHandle {
+      if let outer = outer ?? (scope.isShielded ? nil : scope.runInFlight) { ties.outer = outer.contain(self) }
+      if Task.isCancelled { cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason)) }
+    }
+    if let child, let request = child.fork.begin(self, at: child.branch) {
+      mark(request, isInterrupting: false)
+      if !child.fork.isReplayed { cancel(request) }
+    }
+    if origin?.stepScope?.isAbandoned ?? false { cancel(CancellationRequest(.abandonment)) }
+    state.withLock { $0.ties = ties }
+  }
+
+  /// Adds a run that a cancellation of this one reaches; returns nil when it has reached it, or when none will.
+  private func contain(_ run: Execution) -> (Execution, OrderedSlots<Inside>.Key)? {
+    let (key, request) = state.withLock { state -> (OrderedSlots<Inside>.Key?, CancellationRequest?) in
+      guard state.machine.isUndecided else { return (nil, nil) }
+      return (state.isInterrupted ? nil : state.inside.append(.run(run)), state.machine.request)
+    }
+    if let request {
+      let inner = CancellationRequest(.outerRun, reason: request.reason)
+      if key == nil { run.interrupt(inner) } else { run.mark(inner, isInterrupting: false) }
+    }
+    return key.map { (self, $0) }
+  }
+
+  private func remove(_ key: OrderedSlots<Inside>.Key) { _ = state.withLock { $0.inside.remove(key) } }
+
+  /// Cancels the runs that began in work which the run has abandoned.
+  func cancelAbandoned() {
+    for case .run(let run) in state.withLock({ $0.inside.elements }) where run.origin?.stepScope?.isAbandoned ?? false {
+      run.cancel(CancellationRequest(.abandonment))
+    }
+  }
+
+  /// Waits, in a separate task, in such a way that any cancellation of the run ends the wait.
+  ///
+  /// Any code may call `step` in another task than the run's, which the cancellation of the run's task does not reach.
+  func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
+    let task = spawn(wait)
+    let key = state.withLock { state in
+      state.isInterrupted ? nil : state.inside.append(.wait(cancel: { task.cancel() }))
+    }
+    if isRequested { task.cancel() }
+    defer { if let key { remove(key) } }
+    return await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  // MARK: - The task
+
+  /// Sets the run's task, and cancels it if the run was cancelled before.
+  func attach(_ task: Task<Void, any Error>) {
+    let isLate = state.withLock { state in
+      guard state.machine.isUndecided else { return false }
+      if !state.isInterrupted { state.task = task }
+      return state.isInterrupted
+    }
+    if isLate { task.cancel() }
+  }
+
+  /// Waits for the end of the run's task, which has at least the priority of the waiting one.
+  func ended(_ task: Task<Void, any Error>) async {
+    // The runtime raises the priority of what a task awaits by recursion, for which thousands of runs are too many.
+    guard depth % 256 == 255 else { return _ = await task.result }
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+      return await completion.valueIgnoringCancellation()
+    }
+    await withTaskPriorityEscalationHandler {
+      // An escalation may have occurred before the handler was registered.
+      task.escalatePriority(to: Task.currentPriority)
+      await completion.valueIgnoringCancellation()
+    } onPriorityEscalated: { _, priority in
+      _ = spawn(priority: priority) { task.escalatePriority(to: priority) }
+    }
+  }
+}

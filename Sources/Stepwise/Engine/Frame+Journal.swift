@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Frame {
+  /// Runs a step that a record, a journal or both know of.
+  ///
+  /// The record has two readings of the clock, of which the first is shared with the previous step.
+  @inline(never)
+  mutating func executeRecorded(at position: Int, in recording: Recording?) async throws {
+    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
+    index = execution.firstStep + core.operations[position].firstStep
+    execution.enter(index)
+    if let recording {
+      record = recording.begin(index, at: lastEnd.take() ?? recording.now)
+      do {
+        try await Scope.$current.withValue(scope(of: recording)) {
+          // Most steps need no more, and then a frame less.
+          guard execution.journal == nil, !core.operations[position].isUndoable else {
+            return try await executeOperation(at: position)
+          }
+          try await core.operations[position].code(&self)
+        }
+      } catch {
+        recording.finish(record, error: error)
+        throw error
+      }
+      let end = recording.now
+      lastEnd = end
+      recording.finish(record, at: end)
+    } else {
+      try await executeOperation(at: position)
+    }
+    execution.reportEnd(ofStep: index)
+  }
+
+  private func scope(of recording: Recording) -> Scope {
+    if stepScope == nil { return Scope(of: execution, record: record) }
+    // A step scope has another scope than its run.
+    return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
+  }
+
+  @inline(never)
+  private mutating func executeOperation(at position: Int) async throws {
+    if let journal = execution.journal { return try await execute(at: position, by: journal) }
+    try await core.operations[position].code(&self)
+    if core.operations[position].isUndoable { await keepUndo(at: position) }
+  }
+
+  @inline(never)
+  mutating func execute(at position: Int, by journal: any RunJournal) async throws {
+    let operation = core.operations[position]
+    try await execute(operation, by: journal, returning: operation.output)
+  }
+
+  private mutating func execute<Output: Sendable>(
+    _ operation: ChainCore.Operation,
+    by journal: any RunJournal,
+    returning type: Output.Type
+  ) async throws {
+    let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
+    let end: JournalEnd<Output>
+    do {
+      end = try await journal.step(step, in: execution.journalRun) { key in
+        try await journal.inside(key, branch: nil) { try await operation.code(&self) }
+        return slot.take(Output.self)
+      }
+    } catch {
+      // A stored error leaves the input where it is.
+      slot = ValueSlot()
+      throw error
+    }
+    if end.isReplayed { recording?.replayed(record) }
+    slot = ValueSlot(end.value)
+    if let undo = operation.undo, let number = end.number {
+      let undo = UndoStack.Undo(step: self.step, record: record, number: number, perform: undo(slot))
+      guard let error = end.error else { return await adopt([undo]) }
+      slot = ValueSlot()
+      await execution.undoShielded([undo], recording: recording)
+      throw error
+    }
+    if let error = end.error { throw error }
+  }
+}

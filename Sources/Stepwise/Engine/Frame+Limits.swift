@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+extension Frame {
+  /// Executes the segment that the current operation covers in a scope, with a limit part of which may have passed in
+  /// earlier runs.
+  mutating func execute(
+    in stepScope: StepScope?,
+    limitedTo duration: Duration,
+    _ clock: any Clock<Duration>,
+    as name: String,
+    _ execute: (inout Frame, TimeLimit) async throws -> Void
+  ) async throws {
+    guard let journal = execution.journal else {
+      return try await execute(&self, TimeLimit(duration: duration, clock: clock))
+    }
+    let key = journal.open(name)
+    do {
+      try await journal.group(key, branch: nil, limit: duration) { rest in
+        guard let rest else { return try await self.execute(segment: covered, in: stepScope) }
+        let limit = TimeLimit(duration: duration, clock: clock) {
+          await journal.replayed(in: key)
+          try await clock.sleep(for: rest.clamped)
+        }
+        try await execute(&self, limit)
+      }
+    } catch {
+      slot = ValueSlot()
+      throw error
+    }
+  }
+
+  /// Executes the segment that the current operation covers; when the time is up, it is cancelled and awaited.
+  mutating func execute(in stepScope: StepScope?, within limit: TimeLimit) async throws {
+    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
+    do {
+      try await limited(to: limit, replaying: execution.journal != nil) {
+        steps.currentStep
+      } operation: {
+        try await steps.execute()
+      }
+      slot = steps.takeValue()
+    } catch {
+      recording?.timedOut(execution.firstStep..<index, error: error)
+      throw error
+    }
+  }
+
+  /// Executes the segment that the current operation covers in a scope; when the time is up, it is cancelled and no
+  /// longer awaited.
+  ///
+  /// If they then return a value, `discard` receives it, shielded from that cancellation.
+  mutating func execute<Output: Sendable>(
+    in stepScope: StepScope,
+    abandonedAfter limit: TimeLimit,
+    discarding discard: @escaping @Sendable (Output) async -> Void
+  ) async throws {
+    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
+    let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
+    let isCancelled = Task.isCancelled
+    let work = spawn {
+      // Before its first step, which the waiting task's cancellation might not precede.
+      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+      let result = await Result.of { try await steps.execute { end.settled == nil } }
+      await stepScope.calls.close(hasValue: true)
+      guard !end.settle((result, isExpired: false)), case .success = result else { return }
+      await Scope.withCancellationShield {
+        var late = steps.takeValue()
+        await discard(late.take())
+      }
+    }
+    let timer = spawn {
+      guard (try? await limit.sleep()) != nil else { return }
+      let error = TimeoutError(step: steps.currentStep, duration: limit.duration)
+      guard end.settle((.failure(error), isExpired: true)) else { return }
+      stepScope.abandon()
+      work.cancel()
+    }
+    defer { timer.cancel() }
+    let (result, isExpired) = await withTaskCancellationHandler {
+      guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+        return await end.valueIgnoringCancellation()
+      }
+      return await withTaskPriorityEscalationHandler {
+        // An escalation may have occurred before the handler was registered.
+        work.escalatePriority(to: Task.currentPriority)
+        return await end.valueIgnoringCancellation()
+      } onPriorityEscalated: { _, priority in
+        work.escalatePriority(to: priority)
+      }
+    } onCancel: {
+      work.cancel()
+    }
+    if case .failure(let error) = result {
+      if isExpired { recording?.abandon(execution.firstStep..<index, error: error) }
+      execution.setFork(nil)
+      throw error
+    }
+    slot = steps.takeValue()
+  }
+}
+
+/// Steps that run in their own task: those that a modifier covers, under a timer or abandoned.
+final class CoveredSteps: Sendable {
+  private let core: ChainCore
+  private let execution: Execution
+  private let segment: Int
+  private let recording: Recording?
+  private let stepScope: StepScope?
+  /// The input until the steps run, and the output once they have ended with one.
+  private let value: Lock<ValueSlot>
+
+  init(coveredBy frame: inout Frame, in stepScope: StepScope?) {
+    core = frame.core
+    execution = frame.execution
+    segment = frame.covered
+    recording = frame.recording
+    value = Lock(exchange(&frame.slot, with: ValueSlot()))
+    self.stepScope = stepScope
+  }
+
+  func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }
+
+  private func put(_ output: consuming ValueSlot) {
+    var output: ValueSlot? = output
+    value.withLock { $0 = output.take() ?? ValueSlot() }
+  }
+
+  /// Runs the steps, and records nothing of them once the run no longer awaits them.
+  @concurrent func execute(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
+    let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
+    var frame = Frame(core, execution, slot: takeValue(), recording: recording)
+    try await frame.execute(segment: segment, in: stepScope)
+    put(frame.slot)
+  }
+
+  var currentStep: String { execution.currentStep.description }
+}

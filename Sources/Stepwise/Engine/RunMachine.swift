@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// A request to cancel a run, and where it came from.
+struct CancellationRequest: Sendable {
+  enum Source: Sendable {
+    case handle
+    case overlapPolicy
+    case cancelRuns
+    case chainToken
+    case tokenAround
+    case outerRun
+    case fasterBranch
+    case failedBranch
+    /// The part of a run that contains it has been abandoned.
+    case abandonment
+    case task
+  }
+
+  let source: Source
+  let reason: String?
+
+  init(_ source: Source, reason: String? = nil) {
+    self.source = source
+    self.reason = reason
+  }
+
+  var cancellation: Cancellation { Cancellation(reason: reason) }
+
+  /// Whether it ends more than a part of a run, such as a branch or the work under a time limit.
+  var endsRun: Bool {
+    switch source {
+    case .cancelRuns, .chainToken, .tokenAround: true
+    default: false
+    }
+  }
+
+  /// The source in words, for traces.
+  var description: String {
+    switch source {
+    case .handle: "its handle"
+    case .overlapPolicy: "overlap policy"
+    case .cancelRuns: "cancelRuns"
+    case .chainToken: "the chain's token"
+    case .tokenAround: "a token around it"
+    case .outerRun: "the outer run"
+    case .fasterBranch: "a faster branch"
+    case .failedBranch: "a failed branch"
+    case .abandonment, .task: "its task"
+    }
+  }
+}
+
+/// The life of a run: it waits for its gate, runs its steps, undoes and calls handlers, and is over.
+///
+/// Sources of cancellation request it, and the first request is stored. The end of the last step decides the outcome, once:
+/// from then on no request changes it, neither during undos and handlers nor afterwards.
+struct RunMachine {
+  enum Phase {
+    case waiting
+    case running
+    /// The outcome is decided; undos and handlers run.
+    case undoing
+    case over(Outcome<Void>)
+  }
+
+  private(set) var phase: Phase
+  private(set) var request: CancellationRequest?
+  /// Whether the run has passed its gate, if it has one.
+  private(set) var isAdmitted: Bool
+
+  init(isGated: Bool = false) {
+    phase = isGated ? .waiting : .running
+    isAdmitted = !isGated
+  }
+
+  /// Whether a request still has an effect.
+  var isUndecided: Bool {
+    switch phase {
+    case .waiting, .running: true
+    case .undoing, .over: false
+    }
+  }
+
+  /// Whether it waits for its gate, and no request makes it leave.
+  var isWaiting: Bool { if case .waiting = phase { request == nil } else { false } }
+
+  var outcome: Outcome<Void>? { if case .over(let outcome) = phase { outcome } else { nil } }
+
+  mutating func admit() {
+    guard case .waiting = phase else { return }
+    (phase, isAdmitted) = (.running, true)
+  }
+
+  /// Returns whether this call has cancelled the run.
+  mutating func requestCancellation(_ request: CancellationRequest) -> Bool {
+    guard isUndecided, self.request == nil else { return false }
+    self.request = request
+    return true
+  }
+
+  /// Decides the outcome: with an error, or otherwise with the value of the last step.
+  mutating func decide(with error: (any Error)?) -> Outcome<Void> {
+    phase = .undoing
+    return Outcome(error, cancelledBy: request?.cancellation)
+  }
+
+  mutating func end(_ outcome: Outcome<Void>) { phase = .over(outcome) }
+}
