@@ -71,7 +71,11 @@ extension Races {
         case 3:
           let failures = Watched(Int.random(in: 0..<2, using: &generator))
           let flaky = Chain("flaky") { (number: Int) in
-            if failures.mutate({ left in defer { left -= 1 }; return left > 0 }) { throw Fault(1) }
+            if failures.mutate({ left in
+              defer { left -= 1 }; return left > 0
+            }) {
+              throw Fault(1)
+            }
             return number
           }
           return chain.appending(flaky.retry(RetryPolicy(maxAttempts: 3, backoff: .constant(.milliseconds(1)))))
@@ -84,7 +88,8 @@ extension Races {
         case 6:
           return chain.appending(
             Chain.race(
-              self.chain(depth - 1, &generator, isUndone: isUndone), self.chain(depth - 1, &generator, isUndone: isUndone)
+              self.chain(depth - 1, &generator, isUndone: isUndone),
+              self.chain(depth - 1, &generator, isUndone: isUndone)
             )
           )
         case 7:
@@ -111,7 +116,10 @@ extension Races {
         }
         let chains = world.state.read { $0.chains }
         let sources = (0..<Int.random(in: 1..<4, using: &generator)).map { _ in
-          (Int.random(in: 0..<5, using: &generator), Int.random(in: 0..<3_000, using: &generator), chains.randomElement(using: &generator))
+          (
+            Int.random(in: 0..<5, using: &generator), Int.random(in: 0..<3_000, using: &generator),
+            chains.randomElement(using: &generator)
+          )
         }
         let cancelling = sources.map { source, spins, other in
           Task {

@@ -181,8 +181,8 @@ extension ChainCore {
   ) async throws -> Execution {
     let scope = Scope.current
     if let entrance, scope.runsInFlight.contains(where: { $0.blocks(entrance) }) { throw ChainError.reentrant }
-    let run = Execution(self, entrance: entrance, input: input, as: child, with: journal)
-    let task = launch(run)
+    let run = Execution(self, entrance: entrance, input: input, as: child, with: journal, in: scope)
+    let task = launch(run, in: scope)
     await withTaskCancellationHandler {
       await run.ended(task)
     } onCancel: {
@@ -195,10 +195,14 @@ extension ChainCore {
   ///
   /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
   /// cancelled is not admitted, so that it displaces no other run.
-  func launch(_ run: Execution, priority: TaskPriority? = nil) -> Task<Void, any Error> {
+  func launch(
+    _ run: Execution,
+    priority: TaskPriority? = nil,
+    in scope: borrowing Scope = .current
+  ) -> Task<Void, any Error> {
     counter.begin()
     RunsBegun.forEach { $0.begin() }
-    run.tie(to: registry)
+    run.tie(to: registry, in: scope)
     if !run.isRequested { run.enterGate(reason: overlap.name) }
     let task = spawn(priority: priority) { () async throws -> Void in await self.perform(run) }
     run.attach(task)

@@ -57,4 +57,3 @@ extension Execution {
     for execution in sequence(first: self, next: \.outer) { execution.undos.add(errors) }
   }
 }
-

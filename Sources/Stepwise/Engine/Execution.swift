@@ -56,6 +56,8 @@ package class Execution: AnyBox, @unchecked Sendable {
   let depth: Int
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
+  /// Whether any attempt in the run has failed.
+  let hasFailedScope = Atomic(false)
   /// Settled when the run has completed, before its events end.
   let completion = OnceCell<Void>()
 
@@ -90,9 +92,9 @@ package class Execution: AnyBox, @unchecked Sendable {
     input: consuming ValueSlot,
     as child: Child? = nil,
     with journal: (any RunJournal)? = nil,
-    for recorder: RunRecorder? = nil
+    for recorder: RunRecorder? = nil,
+    in scope: borrowing Scope = .current
   ) {
-    let scope = Scope.current
     let isAwaited = recorder == nil
     let context = isAwaited ? scope.context : scope.context?.ofStartedRuns
     let enclosing = isAwaited ? scope.runInFlight : nil

@@ -199,11 +199,16 @@ final class StepScope: Sendable {
   }
 
   /// Whether what completes here now is undone at once.
-  fileprivate var isOver: Bool { isAbandoned || scopes.contains { $0.hasFailed.load(ordering: .acquiring) } }
+  fileprivate var isOver: Bool {
+    // Without the first check, attempts nested thousands deep take quadratic time.
+    let hasFailed = execution.hasFailedScope.load(ordering: .acquiring)
+    return isAbandoned || hasFailed && scopes.contains { $0.hasFailed.load(ordering: .acquiring) }
+  }
 
   /// The work here has failed: undoes what it has completed, shielded from cancellation.
   func fail(_ recording: Recording?) async {
     hasFailed.store(true, ordering: .releasing)
+    execution.hasFailedScope.store(true, ordering: .releasing)
     await execution.undoShielded(UndoStack.Undo.newestFirst(takeUndos()), recording: recording)
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
 /// Writes the record of a run and of the chains nested in it, wakes its readers, and calls its observers.
 final class RunRecorder: Sendable {
   enum Key: Hashable, Sendable {
@@ -38,17 +36,13 @@ final class RunRecorder: Sendable {
     /// Its outcome, after its handlers.
     var outcome: Outcome<any AnyBox>?
     var broadcast: Broadcast<State, Key>?
+    /// When the planned steps began and ended, by turns, as long as they run in order and nothing reads the record.
+    var times: [Duration] = []
     /// Whether no one can read the record any more.
     var isForgotten = false
   }
 
   private let storage = Lock(Storage())
-  /// When the planned steps began and ended, by turns, as long as they run in order and nothing reads the record.
-  // Safety: the run, whose planned steps never overlap, creates it and writes the place after the last one before it
-  // counts that; a reader, inside the lock, reads what was counted before it closed the count.
-  private nonisolated(unsafe) var times: UnsafeMutablePointer<Duration>?
-  /// How many times are stored; negative once a record has them.
-  private let timeCount = Atomic(0)
   private let chain: ChainSummary
   let steps: Range<Int>
   let created: Duration
@@ -63,8 +57,6 @@ final class RunRecorder: Sendable {
     for collector in watch?.scope.collectors ?? [] { collector.add(self) }
   }
 
-  deinit { times?.deallocate() }
-
   /// How many planned steps a run has whose times are stored without a record.
   private var maxTimedSteps: Int { min(steps.count, RunRecord.defaultCapacity) }
 
@@ -78,8 +70,7 @@ final class RunRecorder: Sendable {
       var record = RunRecord(steps: steps, capacity: capacity ?? RunRecord.defaultCapacity, keepsErrors: isTraced)
       let kind = RunRecord.Kind.run(name: chain.identity.name, .none, steps: steps, id: watch?.run.id)
       let number = record.add(kind, in: -1, at: created)
-      let timeCount = timeCount.exchange(-1, ordering: .acquiringAndReleasing)
-      for (position, time) in UnsafeBufferPointer(start: timeCount > 0 ? times : nil, count: timeCount).enumerated() {
+      for (position, time) in exchange(&storage.times, with: []).enumerated() {
         let step = steps.lowerBound + position / 2
         if position.isMultiple(of: 2) {
           _ = record.beginStep(step, in: number, at: time)
@@ -117,11 +108,13 @@ final class RunRecorder: Sendable {
   /// Stores when a planned step began or ended, by the number of its entry; returns false when that needs a record.
   func note(_ number: Int, isEnd: Bool, at time: Duration) -> Bool {
     let position = 2 * number - (isEnd ? 1 : 2)
-    guard number > 0, number <= maxTimedSteps, timeCount.load(ordering: .relaxed) == position else { return false }
-    if position == 0 { times = .allocate(capacity: 2 * maxTimedSteps) }
-    times?.advanced(by: position).initialize(to: time)
-    let next = position + 1
-    return timeCount.compareExchange(expected: position, desired: next, ordering: .acquiringAndReleasing).exchanged
+    guard number > 0, number <= maxTimedSteps else { return false }
+    return storage.withLock { storage in
+      guard storage.broadcast == nil, !storage.isForgotten, storage.times.count == position else { return false }
+      if position == 0 { storage.times.reserveCapacity(2 * maxTimedSteps) }
+      storage.times.append(time)
+      return true
+    }
   }
 
   /// Changes the record, and then calls the observers, unless the next change is to; what it drops is released outside

@@ -40,7 +40,11 @@ struct InterruptionTests {
       try await withCancellation(by: token) {
         guard form == .start else { return try await chain.run(1) }
         let run = chain.start(1)
-        return try await withTaskCancellationHandler { try await run.value } onCancel: { run.cancel() }
+        return try await withTaskCancellationHandler {
+          try await run.value
+        } onCancel: {
+          run.cancel()
+        }
       }
     }
     await entered.elements(atLeast: 1)

@@ -63,7 +63,9 @@ struct RunMachineTests {
       for position in 0...askers.count {
         if position == closing { outcome = machine.decide(with: error) }
         guard position < askers.count else { continue }
-        if machine.requestCancellation(CancellationRequest(.handle, reason: askers[position])) { winners.append(askers[position]) }
+        if machine.requestCancellation(CancellationRequest(.handle, reason: askers[position])) {
+          winners.append(askers[position])
+        }
       }
       #expect(winners == Array(askers.prefix(closing == 0 ? 0 : 1)), "seed \(seed)")
       #expect(machine.request?.reason == winners.first, "seed \(seed)")
