@@ -71,6 +71,15 @@ struct ReadmeChainTests {
     #expect(try await avatar.run("anna").width == 2)
   }
 
+  @Test func `A number of chains that is known at run time runs concurrently`() async throws {
+    let parts = ["header", "body", "footer"].map { name in Chain { (id: Int) in "\(name) of \(id)" } }
+    let page = try await Chain.zip(parts).run(7)
+    let firstPart = try await Chain.race(parts).run(7)
+
+    #expect(page == ["header of 7", "body of 7", "footer of 7"])
+    #expect(page.contains(firstPart))
+  }
+
   @Test func `Chains run concurrently`() async throws {
     let user = Chain { (id: Int) in "user \(id)" }
     let posts = Chain { (id: Int) in [id, id + 1] }

@@ -13,8 +13,37 @@ extension Chain {
     var cores: [ChainCore] = []
     repeat outputs.append((each Part).self)
     repeat cores.append((each chains).core)
-    let branches = Branches<Input>(outputs, of: cores)
-    return Chain(
+    return zip(Branches(outputs, of: cores)) { branches in
+      var position = 0
+      func next<Next: Sendable>(_ type: Next.Type) throws -> Next {
+        defer { position += 1 }
+        return try branches[position].output(as: type)
+      }
+      return try (repeat next((each Part).self))
+    }
+  }
+
+  /// Returns a chain that runs any number of chains concurrently on one input and collects their outputs, in order.
+  ///
+  /// Use it when you know only at run time how many chains there are. All of them run at once; to limit that, use
+  /// ``thenMap(_:maxConcurrent:_:)``. When one fails, the others are cancelled and awaited, what they completed is
+  /// undone, and the error of the first failure is thrown. Without chains, the output is empty.
+  ///
+  /// - Parameter chains: The chains, which all have the same types.
+  /// - Returns: A chain whose output has the outputs in the order of the chains.
+  public static func zip<Element: Sendable>(
+    _ chains: some Collection<Chain<Input, Element>>
+  ) -> Chain where Output == [Element] {
+    zip(Branches(chains.map { _ in Element.self }, of: chains.map(\.core))) { branches in
+      try branches.map { try $0.output(as: Element.self) }
+    }
+  }
+
+  private static func zip(
+    _ branches: Branches<Input>,
+    collecting: @escaping @Sendable ([BranchState<Execution>]) throws -> Output
+  ) -> Chain {
+    Chain(
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
         let child = frame.fork(into: branches.chains, .zip)
@@ -27,13 +56,7 @@ extension Chain {
           await frame.adopt(undos)
         }
         if let failure { throw failure }
-        var position = 0
-        func next<Next: Sendable>(_ type: Next.Type) throws -> Next {
-          defer { position += 1 }
-          return try (ended[position].result ?? .failure(CancellationError())).get().output(as: type)
-        }
-        let output: Output = try (repeat next((each Part).self))
-        frame.slot.put(output)
+        frame.slot.put(try collecting(ended))
       }
     )
   }
@@ -42,7 +65,18 @@ extension Chain {
   ///
   /// The others are then cancelled and awaited, and what they completed is undone. ``RaceError`` is thrown when none
   /// succeeds.
-  public static func race(_ chains: Chain...) -> Chain {
+  public static func race(_ chains: Chain...) -> Chain { race(among: chains) }
+
+  /// Returns a chain that runs any number of chains concurrently on one input until one succeeds.
+  ///
+  /// Use it when you know only at run time how many chains there are. The others are then cancelled and awaited, and
+  /// what they completed is undone. ``RaceError`` is thrown when none succeeds, and when there are no chains.
+  ///
+  /// - Parameter chains: The chains.
+  /// - Returns: A chain whose output is that of the first chain that succeeds.
+  public static func race(_ chains: some Collection<Chain>) -> Chain { race(among: Array(chains)) }
+
+  private static func race(among chains: [Chain]) -> Chain {
     let branches = Branches<Input>(chains.map { _ in Output.self }, of: chains.map(\.core))
     return Chain(
       Path(branches.chains, how: "race") { frame in
@@ -64,6 +98,13 @@ extension Chain {
         frame.slot.put(winner.output(as: Output.self))
       }
     )
+  }
+}
+
+extension BranchState {
+  /// The output of the branch, whose type the caller knows.
+  fileprivate func output<Output: Sendable>(as type: Output.Type) throws -> Output {
+    try (result ?? .failure(CancellationError())).get().output(as: type)
   }
 }
 

@@ -33,6 +33,8 @@ struct ForkMachine<Branch> {
   /// In a race, the first value or the last error decides; otherwise the first error or the last value.
   private let isRace: Bool
   private(set) var branches: [BranchState<Branch>]
+  /// How many branches have ended; looking at each of them at every end would cost the square of their number.
+  private var endedCount = 0
   /// The index of the branch that decided the step.
   private(set) var decider: Int?
   /// Whether the decision is stored, so that it may have effects.
@@ -71,7 +73,9 @@ struct ForkMachine<Branch> {
   mutating func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) -> Bool {
     let hadEnded = branches[index].hasEnded
     branches[index] = .ended(result)
-    guard !hadEnded, decider == nil, hasValue == isRace || branches.allSatisfy(\.hasEnded) else { return false }
+    guard !hadEnded else { return false }
+    endedCount += 1
+    guard decider == nil, hasValue == isRace || endedCount == branches.count else { return false }
     decider = index
     return true
   }

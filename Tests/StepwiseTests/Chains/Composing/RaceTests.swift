@@ -46,6 +46,24 @@ struct RaceTests {
     #expect(error.errors.isEmpty)
   }
 
+  // G165
+  @Test func `race of a collection returns the first success`() async throws {
+    let turnstile = Turnstile()
+    let slow = Chain { (number: Int) in
+      try await turnstile.pass()
+      return number
+    }
+    let fast = Chain { (number: Int) in number + 1 }
+    let chains = Array(repeating: slow, count: 20) + [failing(1), fast]
+    #expect(try await Chain.race(chains).run(1) == 2)
+    #expect(try await Chain.race(chains[20...]).start(1).value == 2)
+    #expect(try await Chain.race(["a": fast].values).run(3) == 4)
+    let failed = try await #require(throws: RaceError.self) { try await Chain.race((1...3).map(failing)).run(0) }
+    #expect(failed.errors.map { $0 as? Fault } == [Fault(1), Fault(2), Fault(3)])
+    let empty = try await #require(throws: RaceError.self) { try await Chain.race([Chain<Int, Int>]()).run(0) }
+    #expect(empty.errors.isEmpty)
+  }
+
   @Test func `A race of one branch is that branch`() async throws {
     #expect(try await Chain.race(Chain { (number: Int) in number }).run(4) == 4)
     let error = try await #require(throws: RaceError.self) { try await Chain.race(failing(1)).run(4) }

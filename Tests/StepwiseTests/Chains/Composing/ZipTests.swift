@@ -56,6 +56,39 @@ struct ZipTests {
     #expect(try await chain.start(1).value == "10/11")
   }
 
+  // G165
+  @Test(arguments: [0, 1, 2, 1_000]) func `zip of a collection returns the outputs in order`(count: Int) async throws {
+    let chains = (0..<count).map { index in
+      Chain { (number: Int) in
+        for _ in 0..<(count - index) % 5 { await Task.yield() }
+        return number + index
+      }
+    }
+    let zipped = Chain.zip(chains)
+    #expect(try await zipped.run(7) == (0..<count).map { $0 + 7 })
+    #expect(try await zipped.start(7).value == (0..<count).map { $0 + 7 })
+    #expect(try await Chain.zip(chains.lazy.map { $0 }).run(7).count == count)
+    #expect(try await Chain.zip(chains[...]).then { $0.count }.run(7) == count)
+  }
+
+  // G165
+  @Test func `The first failure in a zip of a collection cancels, awaits and undoes the others`() async {
+    let (log, waiting) = (Recorder<String>(), Turnstile())
+    let others = ["a", "b", "c"].map { name in
+      Chain(name, undo: { (_: Int) in log.record("undo") }) { (number: Int) in number }
+        .then { number in
+          try await waiting.pass()
+          return number
+        }
+    }
+    let failing = Chain { (number: Int) -> Int in
+      await waiting.visitors(atLeast: 3)
+      throw Fault(number)
+    }
+    await #expect(throws: Fault(4)) { try await Chain.zip(others + [failing]).run(4) }
+    #expect(log.elements == ["undo", "undo", "undo"])
+  }
+
   // G48
   @Test(arguments: [false, true])
   func `The first failure in zip cancels, awaits and undoes the others`(started: Bool) async {
