@@ -274,6 +274,37 @@ extension Chain {
     return appending(name, code: code)
   }
 
+  /// Appends a step that transforms the elements of a sequence concurrently and keeps the failures.
+  ///
+  /// Use it for a batch whose elements are independent. An element that fails cancels nothing: the steps that it has
+  /// completed are undone, and its error is in the output. The run's cancellation is not kept; it ends the step.
+  ///
+  /// The progress is that of ``thenMap(_:maxConcurrent:_:)``.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the step in events, errors and diagrams.
+  ///   - maxConcurrent: The maximum number of elements that are transformed concurrently; values below one count as
+  ///     one.
+  ///   - failures: What to do with the error of an element.
+  ///   - transform: Receives one element.
+  /// - Returns: A new chain, whose output has a value or an error for each element, in the order of the sequence.
+  public nonisolated func thenMap<Element: Sendable>(
+    _ name: String? = nil,
+    maxConcurrent: Int,
+    failures: ElementFailures,
+    _ transform: @escaping @Sendable (Output.Element) async throws -> Element
+  ) -> Chain<Input, [Result<Element, any Error>]> where Output: Sequence, Output.Element: Sendable {
+    thenMap(name, maxConcurrent: maxConcurrent) { element in
+      do {
+        return .success(try await Step<Output.Element, Element>.attempt { try await transform(element) })
+      } catch {
+        // Of the run, which ends with it; a `CancellationError` of the element alone is an error like any other.
+        if Scope.current.innermostRun?.isCancellationRequested ?? Task.isCancelled { throw error }
+        return .failure(error)
+      }
+    }
+  }
+
   /// The erased form of a closure, built at the call site, for concrete types: a step needs no thunk.
   @inlinable
   static func code(

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+/// What ``Chain/thenMap(_:maxConcurrent:failures:_:)`` does with the error of an element.
+public struct ElementFailures: Sendable {
+  /// The error is in the output, at the position of its element, and the others continue.
+  public static let kept = ElementFailures()
+}
+
 /// Transforms elements concurrently, up to a limit, and preserves their order; each has an equal share of the progress.
 ///
 /// A `Gate` would need a child task for each waiting element: for 200,000 elements a peak of 561 MB instead of 36, and

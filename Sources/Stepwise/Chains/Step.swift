@@ -90,7 +90,7 @@ extension Step {
   }
 
   /// Makes attempts at the body of the current step.
-  private static func attempt(
+  static func attempt(
     _ policy: RetryPolicy = RetryPolicy(maxAttempts: 1, backoff: .none),
     _ clock: any Clock<Duration> = ContinuousClock(),
     if isRetryable: (any Error) async -> Bool = { _ in true },

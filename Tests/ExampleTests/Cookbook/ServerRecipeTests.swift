@@ -119,17 +119,31 @@ struct ServerRecipeTests {
       return number
     }
 
-    let batch = Chain("list") { (files: [String]) in files }
-      .thenMap("convert", maxConcurrent: 4) { (file: String) -> Swift.Result<Int, any Error> in
-        do {
-          return .success(try await convert(file))
-        } catch {
-          try Task.checkCancellation()
-          return .failure(error)
-        }
-      }
+    let shown = Recorder<Int?>()
+    func show(_ result: Result<Int, any Error>) { shown.record(try? result.get()) }
 
-    let results = try await batch.run(["1", "two", "3"])
-    #expect(results.map { try? $0.get() } == [1, nil, 3])
+    let batch = Chain("list") { (files: [String]) in files }
+      .thenMap("convert", maxConcurrent: 4, failures: .kept) { file in try await convert(file) }
+    for result in try await batch.run(["1", "two", "3"]) { show(result) }
+
+    #expect(shown.elements == [1, nil, 3])
+
+    let all = Chain("convert all") { (files: [String]) in
+      try await withThrowingTaskGroup(of: (file: String, number: Int?).self) { group in
+        for file in files {
+          group.addTask {
+            do {
+              return (file, try await step("convert \(file)", timeout: .seconds(60)) { try await convert(file) })
+            } catch {
+              try Task.checkCancellation()
+              return (file, nil)
+            }
+          }
+        }
+        return try await group.reduce(into: [:]) { numbers, result in numbers[result.file] = result.number }
+      }
+    }
+
+    #expect(try await all.run(["1", "two", "3"]) == ["1": 1, "3": 3])
   }
 }

@@ -139,4 +139,74 @@ struct ThenMapTests {
     run.cancel(reason: "left")
     #expect(await run.outcome.brief == "resolved [1, 2]")
   }
+
+  // G166
+  @Test(arguments: [1, 3])
+  func `Kept failures cancel nothing and undo the element's own steps`(maxConcurrent: Int) async throws {
+    let log = Recorder<String>()
+    let chain = Chain { Array(0..<6) }
+      .then("before", undo: { _ in log.record("undo before") }) { $0 }
+      .thenMap("map", maxConcurrent: maxConcurrent, failures: .kept) { number in
+        try await step("reserve \(number)") {
+          number
+        } undo: { number in
+          log.record("undo \(number)")
+        }
+        if number % 2 == 1 { throw Fault(number) }
+        try Task.checkCancellation()
+        return number * 10
+      }
+      .onError { log.record("\($0)") }
+    let results = try await chain.run()
+    #expect(results.map { try? $0.get() } == [0, nil, 20, nil, 40, nil])
+    for (number, result) in results.enumerated() where number % 2 == 1 {
+      #expect(throws: Fault(number)) { try result.get() }
+    }
+    #expect(log.elements.sorted() == ["undo 1", "undo 3", "undo 5"])
+
+    let failing = chain.then { _ -> Int in throw Fault(9) }
+    await #expect(throws: Fault(9)) { try await failing.start().value }
+    // The others are undone with the rest of the run.
+    #expect(Set(log.elements.dropFirst(6)) == ["undo 0", "undo 2", "undo 4", "undo before", "\(Fault(9))"])
+    #expect(log.elements.count == 3 + 3 + 5)
+  }
+
+  // G166
+  @Test func `A cancellation of the run is not kept`() async {
+    let (log, turnstile) = (Recorder<String>(), Turnstile())
+    let run = Chain { Array(0..<4) }.thenMap(maxConcurrent: 2, failures: .kept) { number in
+      try await step("reserve") {
+        number
+      } undo: { number in
+        log.record("undo \(number)")
+      }
+      do { try await turnstile.pass() } catch { throw Fault(number) }
+    }.start()
+    await turnstile.visitors(atLeast: 2)
+    run.cancel(reason: "left")
+    #expect(await run.outcome.brief.hasPrefix("cancelled left"))
+    #expect(log.elements.sorted() == ["undo 0", "undo 1"])
+    #expect(turnstile.visitorCount == 2)
+  }
+
+  // G166
+  @Test func `A CancellationError that nothing requested is a kept failure`() async throws {
+    let results = try await Chain { [1, 2] }
+      .thenMap(maxConcurrent: 1, failures: .kept) { number in
+        if number == 1 { throw CancellationError() }
+        return number
+      }
+      .run()
+    #expect(results.map { try? $0.get() } == [nil, 2])
+  }
+
+  @Test func `An element that fails completes its share of the progress`() async throws {
+    let run = Chain { Array(0..<4) }
+      .thenMap(maxConcurrent: 1, failures: .kept) { number in if number < 3 { throw Fault(number) } }
+      .start()
+    var last = 0.0
+    for await progress in run.progress { last = progress.fractionCompleted }
+    #expect(last == 1)
+    #expect(try await run.value.count { (try? $0.get()) == nil } == 3)
+  }
 }
