@@ -80,6 +80,22 @@ struct ReadmeChainTests {
     #expect(page.contains(firstPart))
   }
 
+  private protocol Retriable { var lastKnownValue: Int { get } }
+  private struct MarketClosed: Error, Retriable { let lastKnownValue = 41 }
+
+  @Test func `recover replaces errors of a protocol`() async throws {
+    @Sendable func fetchQuote(_ symbol: String) async throws -> Int {
+      if symbol.isEmpty { throw Failure("no symbol") }
+      throw MarketClosed()
+    }
+
+    let quote = Chain("quote") { (symbol: String) in try await fetchQuote(symbol) }
+      .recover(from: (any Retriable).self) { error in error.lastKnownValue }
+
+    #expect(try await quote.run("SWFT") == 41)
+    await #expect(throws: Failure("no symbol")) { try await quote.run("") }
+  }
+
   @Test func `Chains run concurrently`() async throws {
     let user = Chain { (id: Int) in "user \(id)" }
     let posts = Chain { (id: Int) in [id, id + 1] }

@@ -122,6 +122,50 @@ struct StepArticleTests {
   }
 }
 
+/// A function with typed throws around a step.
+@Suite(.timeLimit(.minutes(5)))
+struct TypedThrowsArticleTests {
+  private enum BankError: Error {
+    case refused
+    case interrupted(any Error)
+  }
+
+  private struct Bank: Sendable {
+    func charge(_ amount: Int) async throws(BankError) -> Receipt {
+      if amount == 0 { throw .refused }
+      return Receipt(amount: amount)
+    }
+  }
+
+  private let bank = Bank()
+
+  // swift-format-ignore
+  private func charged(_ cart: Cart) async throws(BankError) -> Receipt {
+    do { return try await step("charge") { try await bank.charge(cart.total) } }
+    catch { throw error as? BankError ?? .interrupted(error) }
+  }
+
+  @Test
+  func `Two lines restore the type of an error`() async throws {
+    #expect(try await charged(Cart(total: 7)) == Receipt(amount: 7))
+    do {
+      _ = try await charged(Cart(total: 0))
+    } catch {
+      guard case .refused = error else { throw error }
+    }
+    let isInterrupted = try await Chain {
+      withUnsafeCurrentTask { $0?.cancel() }
+      do {
+        _ = try await charged(Cart(total: 7))
+      } catch {
+        if case .interrupted(let cause) = error { return cause is CancellationError }
+      }
+      return false
+    }.run()
+    #expect(isInterrupted)
+  }
+}
+
 private struct Cart: Sendable, Codable { let total: Int }
 private struct Parcel: Sendable { let id: Int }
 private struct Goods: Sendable, Codable {

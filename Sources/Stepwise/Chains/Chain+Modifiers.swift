@@ -18,10 +18,11 @@ extension Chain {
   /// Replaces an error of one type, thrown by the previous steps, with a value.
   ///
   /// - Parameters:
-  ///   - type: The type of error to replace; other errors are passed on.
+  ///   - type: The type of error to replace: a concrete type, a base class, or a protocol such as
+  ///     `(any Retriable).self`. Other errors are passed on.
   ///   - replacement: Returns the value, or throws a different error.
   /// - Returns: A new chain; this one is unchanged.
-  public nonisolated func recover<Failure: Error>(
+  public nonisolated func recover<Failure>(
     from type: Failure.Type,
     _ replacement: @escaping @Sendable (Failure) async throws -> Output
   ) -> Chain {

@@ -37,6 +37,23 @@ struct RecoverTests {
     #expect(try await same.run(0) == 6)
   }
 
+  private protocol Retriable { var delay: Int { get } }
+  private struct Busy: Error, Retriable { let delay = 3 }
+  private class Refusal: Error, @unchecked Sendable {}
+  private final class Blocked: Refusal, @unchecked Sendable {}
+
+  // G167
+  @Test func `recover(from:) takes a protocol, a composition or a base class`() async throws {
+    let retriable = { failing($0).recover(from: (any Retriable).self) { error in error.delay } }
+    #expect(try await retriable(Busy()).run(0) == 3)
+    await #expect(throws: Fault(1)) { try await retriable(Fault(1)).run(0) }
+    let composed = failing(Busy()).recover(from: (any Retriable & Error).self) { error in error.delay + 1 }
+    #expect(try await composed.run(0) == 4)
+    let all = failing(Other()).recover(from: (any Error).self) { error in error is Other ? 5 : 6 }
+    #expect(try await all.start(0).value == 5)
+    #expect(try await failing(Blocked()).recover(from: Refusal.self) { $0 is Blocked ? 7 : 8 }.run(0) == 7)
+  }
+
   @Test func `A recover that throws replaces the error with its own`() async throws {
     let log = Recorder<String>()
     let chain = failing(Fault(1)).recover { _ in throw Fault(2) }.onError { log.record("\($0)") }
