@@ -20,6 +20,22 @@ struct ProgressionArticleTests {
     #expect(files == ["a", "b", "c"])
   }
 
+  @Test func `A chain undoes what the stages of a progression did`() async throws {
+    @Sendable func verify(_ files: [String]) async throws -> Int {
+      guard files.count < 3 else { throw Failure("too many") }
+      return files.count
+    }
+
+    let backup = Chain("list") { (folder: [String]) in folder }
+      .appending("copy", running: Copying.start)
+      .then("verify") { files in try await verify(files) }
+
+    #expect(try await backup.run(["a", "b"]) == 2)
+    #expect(Copying.log.elements == ["copy a", "copy b"])
+    await #expect(throws: Failure("too many")) { try await backup.run(["c", "d", "e"]) }
+    #expect(Copying.log.elements.dropFirst(5) == ["remove e", "remove d", "remove c"])
+  }
+
   @Test func `The result is transformed`() async throws {
     let shown = Recorder<Int?>()
     func show(_ stage: some Progression<Int>) { shown.record(stage.result) }
@@ -88,3 +104,28 @@ enum Backup: Progression, Codable, Equatable {
 }
 
 private func copied(_ file: String) async throws -> String { file }
+
+/// Copies files, each of which is removed when the chain around it fails.
+private enum Copying: Progression {
+  case start([String]), copied([String], remaining: [String])
+
+  static let log = Recorder<String>()
+
+  func next() async throws -> Copying {
+    switch self {
+    case .start(let files): return .copied([], remaining: files)
+    case .copied(let done, let remaining):
+      guard let file = remaining.first else { return try completed() }
+      try await step("copy \(file)") {
+        Self.log.record("copy \(file)")
+      } undo: {
+        Self.log.record("remove \(file)")
+      }
+      return .copied(done + [file], remaining: Array(remaining.dropFirst()))
+    }
+  }
+
+  var result: [String]? {
+    if case .copied(let files, []) = self { files } else { nil }
+  }
+}

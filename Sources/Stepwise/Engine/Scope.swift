@@ -190,7 +190,8 @@ public enum ChainError: Error, CustomStringConvertible {
   /// steps created. Use `start` there, which does not wait, and await the value outside of the step.
   case reentrant
 
-  /// A step that can be undone began outside of a run, or in an undo or a handler, where nothing would undo it.
+  /// A step that can be undone began outside of a run, in an undo or a handler, or in a progression that no chain runs,
+  /// where nothing would undo it.
   case outsideRun
 
   /// What was wrong, and what to do instead.
@@ -200,8 +201,9 @@ public enum ChainError: Error, CustomStringConvertible {
       "A step or handler awaited a run that waits for that step or handler, so neither could complete. "
         + "Call `start` there, and await the run outside of the step."
     case .outsideRun:
-      "A step with `undo:` began outside of a run, or in an undo or handler, so nothing would undo it. "
-        + "Call `step` in the step of a chain, or leave out `undo:`."
+      "A step with `undo:` began outside of a run, in an undo or handler, or in a progression that no chain runs, so "
+        + "nothing would undo it. Call `step` in the step of a chain, append the progression to a chain with "
+        + "`appending(running:)`, or leave out `undo:`."
     }
   }
 }

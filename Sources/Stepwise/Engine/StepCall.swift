@@ -99,7 +99,7 @@ extension StepCall {
   ) async throws -> Value {
     let plannedStep = ChainStep(index: execution?.lastIndex ?? 0, name: name)
     do {
-      if isUndoable, execution == nil { throw ChainError.outsideRun }
+      if isUndoable, execution?.core?.identity.isProgression ?? (execution == nil) { throw ChainError.outsideRun }
       let step = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
       let end = try await perform(step, attempts, if: isRetryable, body)
       if isUndoable, let execution, end.number != nil || execution.journal == nil {

@@ -193,6 +193,8 @@ final class RunWatch: Sendable {
 struct ChainIdentity: Sendable {
   var name: String?
   var observers: [any RunObserver] = []
+  /// Whether it is a progression that no chain of the user runs, whose stages cannot be undone.
+  var isProgression = false
 }
 
 struct ChainSummary: Sendable {

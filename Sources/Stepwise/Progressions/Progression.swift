@@ -114,8 +114,9 @@ extension Progression {
   }
 
   private nonisolated func start(priority: TaskPriority?) -> Run<Result> {
-    let chain = Chain<Void, Result>(nil, code: Chain<Void, Result>.code(running: { _ in self }))
-    return Run(chain.core.start(ValueSlot(()), priority: priority))
+    var path = Path(.step(nil, undo: nil as Step<Void, Result>.Undo?, Chain<Void, Result>.code(running: { _ in self })))
+    path.identity.isProgression = true
+    return Run(ChainCore(path).start(ValueSlot(()), priority: priority))
   }
 }
 

@@ -138,4 +138,77 @@ struct ProgressionStepTests {
       .executor(executor)
     #expect(try await chain.run(1) == 3)
   }
+
+  /// Its first stage has a step that can be undone.
+  private struct Undoable: Progression {
+    let log: Recorder<String>
+    var isDone = false
+
+    func next() async throws -> Undoable {
+      let log = log
+      try await step("copy") {
+        log.record("copy")
+      } undo: {
+        log.record("undo")
+      }
+      return Undoable(log: log, isDone: true)
+    }
+
+    var result: Int? { isDone ? 1 : nil }
+  }
+
+  /// What each way to run a progression that no chain runs does with it.
+  private static let ways: [(String, @Sendable (Undoable) async throws -> Void)] = [
+    ("run", { stage in _ = try await stage.run() }),
+    ("start", { stage in _ = try await stage.start().value }),
+    ("execute", { stage in _ = try await stage.execute { _ in }.value }),
+    ("stages", { stage in for try await _ in stage.stages {} }),
+    ("shared", { stage in for try await _ in stage.stages.shared(.latest) {} }),
+    (
+      "line",
+      { stage in
+        let line = ProductionLine<Undoable>(maxConcurrent: 1)
+        line.add(stage)
+        line.finish()
+        for await (_, result) in line.results { _ = try result.get() }
+      }
+    ),
+  ]
+
+  // G168
+  @Test(arguments: ways.map(\.0)) func `A progression that no chain runs refuses undo`(way: String) async throws {
+    let run = try #require(Self.ways.first { $0.0 == way }).1
+    let log = Recorder<String>()
+    let error = await #expect(throws: ChainError.self) { try await run(Undoable(log: log)) }
+    #expect(error == .outsideRun)
+    #expect("\(ChainError.outsideRun)".contains("appending(running:)"))
+    #expect(log.elements.isEmpty)
+  }
+
+  // G168
+  @Test func `A chain undoes what a progression that it runs has completed`() async throws {
+    let log = Recorder<String>()
+    let appended = Chain { 1 }.appending(running: { _ in Undoable(log: log) }).then { _ in throw Fault(1) }
+    await #expect(throws: Fault(1)) { try await appended.run() }
+    let inStep = Chain {
+      _ = try await Undoable(log: log).run()
+      for try await _ in Undoable(log: log).stages {}
+      throw Fault(2)
+    }
+    await #expect(throws: Fault(2)) { try await inStep.start().value }
+    #expect(log.elements == ["copy", "undo", "copy", "copy", "undo", "undo"])
+  }
+
+  @Test func `A chain that a stage runs undoes its own steps`() async throws {
+    let log = Recorder<String>()
+    let inner = Chain {
+      try await step("inner") {
+      } undo: {
+        log.record("undo inner")
+      }
+      throw Fault(3)
+    }
+    await #expect(throws: Fault(3)) { try await Scripted { _ in try await inner.run() }.start().value }
+    #expect(log.elements == ["undo inner"])
+  }
 }
