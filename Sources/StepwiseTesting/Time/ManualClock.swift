@@ -191,35 +191,36 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
   package private(set) var now: Instant
   private var goal: Instant
   private var arrivals: UInt64 = 0
-  private var sleepers: [(sleep: Sleep, waiter: Waiter)] = []
+  /// Those that sleep, by arrival.
+  private var waiters: [UInt64: Waiter] = [:]
+  /// A binary heap with the earliest deadline first; those without a waiter were cancelled, and are never first.
+  private var queue: [Sleep] = []
 
   package init(now: Instant = Instant()) {
     self.now = now
     goal = now
   }
 
-  package var sleeperCount: Int { sleepers.count }
+  package var sleeperCount: Int { waiters.count }
 
-  package var nextDeadline: Instant? { sleepers.first?.sleep.deadline }
+  package var nextDeadline: Instant? { queue.first?.deadline }
 
   /// Adds a sleeper; returns nil when its deadline has passed.
   package mutating func add(_ waiter: Waiter, until deadline: Instant) -> Sleep? {
     guard deadline > now else { return nil }
     arrivals += 1
     let sleep = Sleep(deadline: deadline, arrival: arrivals)
-    sleepers.insert((sleep, waiter), at: position(of: sleep))
+    waiters[sleep.arrival] = waiter
+    queue.append(sleep)
+    rise(from: queue.count - 1)
     return sleep
   }
 
   /// Removes a sleep, unless its waiter has woken.
   package mutating func remove(_ sleep: Sleep) {
-    let position = position(of: sleep)
-    guard position < sleepers.count, sleepers[position].sleep == sleep else { return }
-    sleepers.remove(at: position)
+    guard waiters.removeValue(forKey: sleep.arrival) != nil else { return }
+    dropCancelled()
   }
-
-  /// The position of a sleep, or the one that it would have.
-  private func position(of sleep: Sleep) -> Int { sleepers.firstIndex { $0.sleep >= sleep } ?? sleepers.count }
 
   /// Moves the target by a duration; concurrent advances add up.
   package mutating func aim(by duration: Duration) {
@@ -235,12 +236,47 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
   ///
   /// - Returns: The sleeper to wake, then step again; nil when the time has reached its target.
   package mutating func step() -> Waiter? {
-    guard let first = sleepers.first, first.sleep.deadline <= goal else {
+    guard let first = queue.first, first.deadline <= goal else {
       now = goal
       return nil
     }
-    now = max(now, first.sleep.deadline)
-    return sleepers.removeFirst().waiter
+    now = max(now, first.deadline)
+    let waiter = waiters.removeValue(forKey: first.arrival)
+    dropCancelled()
+    return waiter
+  }
+
+  /// Removes those without a waiter from the front, and all of them once they are most of the queue.
+  private mutating func dropCancelled() {
+    if queue.count > 2 * waiters.count + 16 {
+      // A sorted list is a heap.
+      queue = queue.filter { waiters[$0.arrival] != nil }.sorted()
+    }
+    while let first = queue.first, waiters[first.arrival] == nil {
+      let last = queue.removeLast()
+      guard !queue.isEmpty else { return }
+      queue[0] = last
+      sink(from: 0)
+    }
+  }
+
+  private mutating func rise(from position: Int) {
+    var child = position
+    while child > 0, case let parent = (child - 1) / 2, queue[child] < queue[parent] {
+      queue.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  private mutating func sink(from position: Int) {
+    var parent = position
+    while case let left = 2 * parent + 1, left < queue.count {
+      let right = left + 1
+      let child = right < queue.count && queue[right] < queue[left] ? right : left
+      guard queue[child] < queue[parent] else { return }
+      queue.swapAt(child, parent)
+      parent = child
+    }
   }
 }
 

@@ -42,6 +42,50 @@ struct ManualClockStateTests {
     #expect(state.nextDeadline == nil)
   }
 
+  @Test(arguments: 0..<20) func `Any order of sleeps and cancellations wakes as a sorted list does`(seed: UInt64) throws
+  {
+    var (state, random) = (State(), SeededGenerator(seed: seed))
+    var sleeping: [(sleep: State.Sleep, waiter: String)] = []
+    var woken: [String] = []
+    for number in 0..<400 {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<5:
+        let deadline = Int(state.now.offset.components.seconds) + .random(in: 1..<50, using: &random)
+        let sleep = try putToSleep(&state, until: deadline, "\(number)")
+        sleeping.append((sleep, "\(number)"))
+      case 5..<8:
+        guard let index = sleeping.indices.randomElement(using: &random) else { break }
+        state.remove(sleeping.remove(at: index).sleep)
+      default:
+        let goal = state.now.advanced(by: .seconds(Int.random(in: 1..<9, using: &random)))
+        state.aim(at: goal)
+        while let waiter = state.step() { woken.append(waiter) }
+        let due = sleeping.filter { $0.sleep.deadline <= goal }.sorted { $0.sleep < $1.sleep }
+        #expect(woken.suffix(due.count) == due.map(\.waiter)[...])
+        sleeping.removeAll { $0.sleep.deadline <= goal }
+      }
+      #expect(state.sleeperCount == sleeping.count)
+      #expect(state.nextDeadline == sleeping.map(\.sleep.deadline).min())
+    }
+  }
+
+  /// The time for eight times as many sleepers: a sorted list would take 64 times as long.
+  @Test func `The cost of many sleepers grows little faster than their number`() throws {
+    func time(of count: Int) -> Duration {
+      var state = State()
+      return ContinuousClock().measure {
+        // The latest first, so that each one passes all of those in a list.
+        var sleeps = (1...count).compactMap { state.add("", until: at(2 * count - $0)) }
+        sleeps.shuffle()
+        for sleep in sleeps.dropLast(count / 2) { state.remove(sleep) }
+        state.aim(by: .seconds(2 * count))
+        while state.step() != nil {}
+      }
+    }
+    let ratios = (0..<5).map { _ in time(of: 32_000) / time(of: 4_000) }
+    #expect(try #require(ratios.min()) < 24, "\(ratios)")
+  }
+
   @Test(arguments: [-1, 0, 5]) func `A deadline that has passed does not sleep`(seconds: Int) {
     var state = State(now: at(5))
     #expect(state.add("a", until: at(seconds)) == nil)
