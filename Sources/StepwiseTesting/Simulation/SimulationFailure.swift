@@ -32,10 +32,9 @@ public struct SimulationFailure: Error, Sendable {
   public let schedule: String
   /// The number of decisions in ``schedule``, and in the schedule that failed first.
   public let decisionCounts: (shortest: Int, original: Int)
-  /// Whether the schedule failed again when it was repeated.
+  /// Whether ``schedule`` failed again each time, when it was repeated five times.
   ///
-  /// If not, something escapes the simulation or the body depends on
-  /// something that differs from run to run.
+  /// If not, something escapes the simulation or the body depends on something that differs from run to run.
   public let isReproducible: Bool
   /// What ran under the schedule, in order.
   public let trace: SimulationTrace

@@ -10,6 +10,8 @@ final class Simulator<Value: Sendable>: Sendable {
   ///
   /// A deadlock is reported after that time, and an answer that takes longer on a busy machine is taken for a deadlock.
   private static var patience: Double { 5 }
+  /// How often a schedule has to fail again before the failure is called reproducible.
+  private static var repetitions: Int { 5 }
   /// How many schedules are tried to shorten one under which the simulation stalls, if each such trial takes that long.
   private static var maxSlowReplays: Int { 10 }
 
@@ -105,14 +107,25 @@ extension Simulator {
       else { return nil }
       return again
     }
+    /// A failure that depends on more than the schedule often repeats once.
+    func failsEachTime(_ schedule: Schedule) async -> Attempt? {
+      var last: Attempt?
+      for _ in 0..<Self.repetitions {
+        last = await fails(schedule)
+        if last == nil { return nil }
+      }
+      return last
+    }
     var last = attempt
-    let isReproducible = await fails(attempt.schedule) != nil
+    let isReproducible = await failsEachTime(attempt.schedule) != nil
     if isReproducible {
       let isSlow = comesBack && attempt.error as? SimulationError == .stalled
       let budget = isSlow ? Self.maxSlowReplays : 2_000
-      let shortest =
-        seed == nil ? attempt.schedule : await shortened(attempt.schedule, budget: budget) { await fails($0) != nil }
-      last = await fails(shortest) ?? attempt
+      if seed != nil {
+        let shortest = await shortened(attempt.schedule, budget: budget) { await fails($0) != nil }
+        // A shorter one may have failed by chance; the first one did not.
+        last = await failsEachTime(shortest) ?? attempt
+      }
     }
     return SimulationFailure(
       seed: seed,

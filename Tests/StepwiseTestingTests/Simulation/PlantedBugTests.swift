@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Foundation
+import Stepwise
 import StepwiseTesting
 import Testing
 
@@ -29,6 +30,23 @@ struct PlantedBugTests {
     let row = try bug.row
     #expect(failure.seed == row.seeds(scheduling) - 1)
     #expect(row.decisions.contains(failure.decisionCounts.shortest))
+  }
+
+  /// The body fails in some of its runs, however the tasks are ordered.
+  @Test(arguments: [1, 2, 5, 6])
+  func `A failure is reproducible that repeats five times`(failures: Int) async {
+    let runs = Lock(0)
+    let failure = await #expect(throws: SimulationFailure.self) {
+      try await simulate(seed: 1) { _ in
+        let number = runs.withLock { runs in
+          runs += 1
+          return runs
+        }
+        try require(number > failures, "run \(number)")
+      }
+    }
+    #expect(failure?.isReproducible == (failures == 6))
+    #expect(failure?.description.contains("did not repeat under the same schedule") == (failures < 6))
   }
 
   /// Where one task has to stay behind for 40 turns of another, uniform choice needs about 2^40 seeds.
