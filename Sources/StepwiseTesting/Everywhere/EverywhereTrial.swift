@@ -173,16 +173,50 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
     )
   }
 
-  /// Handlers of a nested chain may run before the steps around it are undone.
+  /// Whether what completed was undone, and if so, whether in the right order.
   private func undoViolations(_ record: Record, own: [String]) -> [String] {
-    var completed: [String] = []
+    let counts = countViolations(record)
+    return counts.isEmpty ? orderViolations(record, own: own) : counts
+  }
+
+  /// Steps that were not undone once; a missing undo would also look like a wrong order of the others.
+  private func countViolations(_ record: Record) -> [String] {
+    var (completed, standing): ([String], [String]) = ([], [])
+    var violations: [String] = []
+    func add(_ violation: String) { if !violations.contains(violation) { violations.append(violation) } }
     for mark in record.probe.marks {
       switch mark {
       case .completed(let name):
         completed.append(name)
+        standing.append(name)
       case .undone(let name):
-        guard let last = completed.popLast() else { return ["'\(name)' was undone, but it had not completed."] }
-        guard last == name else { return ["'\(name)' was undone before '\(last)', which completed later."] }
+        if let index = standing.lastIndex(of: name) {
+          standing.remove(at: index)
+        } else {
+          add(
+            completed.contains(name) ? "'\(name)' was undone twice." : "'\(name)' was undone, but it had not completed."
+          )
+        }
+      case .finalized, .ended: break
+      }
+    }
+    for name in record.isResolved ? [] : standing { add("'\(name)' completed and was not undone.") }
+    return violations
+  }
+
+  /// Handlers of a nested chain may run before the steps around it are undone.
+  private func orderViolations(_ record: Record, own: [String]) -> [String] {
+    var completed: [String] = []
+    for (position, mark) in record.probe.marks.enumerated() {
+      switch mark {
+      case .completed(let name):
+        completed.append(name)
+      case .undone(let name):
+        let last = completed.popLast()
+        if let last, last != name {
+          let isUndone = record.probe.marks[position...].contains(.undone(last))
+          return ["'\(name)' was undone \(isUndone ? "before" : "and not") '\(last)', which completed later."]
+        }
       case .finalized(let name):
         guard record.isResolved || completed.isEmpty || !own.contains(name) else {
           return ["The `finally` handler '\(name)' ran before \(completed) were undone."]
@@ -190,7 +224,7 @@ struct EverywhereTrial<Input: Sendable, Output: Sendable>: Sendable {
       case .ended: break
       }
     }
-    return record.isResolved || completed.isEmpty ? [] : ["\(completed) completed and were not undone."]
+    return []
   }
 }
 

@@ -139,7 +139,7 @@ struct EverywhereTests {
         return number
       }
     }
-    #expect(found.contains("'a' was undone, but it had not completed"))
+    #expect(found.contains("'a' was undone twice."))
   }
 
   @Test func `An undo that is missing is found`() async {
@@ -150,7 +150,64 @@ struct EverywhereTests {
         return number
       }
     }
-    #expect(found.contains("completed and were not undone"))
+    #expect(found.contains("'a' completed and was not undone."))
+  }
+
+  /// What `failEverywhere` says of three steps, of which the second is undone a number of times.
+  private func violations(undosOfB: Int) async -> [String] {
+    let failure = await #expect(throws: EverywhereFailure.self) {
+      try await failEverywhere(input: 1) { probe in
+        Chain { (number: Int) in
+          try await step("a") {
+            try probe.step("a")
+            probe.completed("a")
+          } undo: {
+            probe.undone("a")
+          }
+          try await step("b") {
+            try probe.step("b")
+            probe.completed("b")
+          } undo: {
+            for _ in 0..<undosOfB { probe.undone("b") }
+          }
+          try await step("c") { try probe.step("c") }
+          return number
+        }
+      }
+    }
+    return failure?.violations ?? []
+  }
+
+  @Test func `failEverywhere names the step whose undo is wrong`() async {
+    #expect(await violations(undosOfB: 0) == ["'b' completed and was not undone."])
+    #expect(await violations(undosOfB: 2) == ["'b' was undone twice."])
+  }
+
+  @Test func `An undo of a step that has not completed is found`() async {
+    let found = await violations { probe in
+      Chain(undo: { (_: Int) in probe.undone("a") }) { (number: Int) in number }
+        .then { number in
+          try await probe.clock.sleep(for: .seconds(1))
+          return number
+        }
+    }
+    #expect(found.contains("'a' was undone, but it had not completed."))
+  }
+
+  @Test func `Undos in the wrong order are found`() async {
+    let found = await violations { probe in
+      Chain(undo: { (_: Int) in
+        for name in ["a", "b"] { probe.undone(name) }
+      }) { (number: Int) in
+        for name in ["a", "b"] { probe.completed(name) }
+        return number
+      }
+      .then { number in
+        try await probe.clock.sleep(for: .seconds(1))
+        return number
+      }
+    }
+    #expect(found.contains("'a' was undone before 'b', which completed later."))
   }
 
   @Test func `A handler that does not run is found`() async {
