@@ -27,6 +27,38 @@ struct CrashArticleTests {
     }
   }
 
+  struct Bank: Sendable {
+    let ledger: EffectLedger
+
+    func charge(_ amount: Int, key: String?) async throws { ledger.record("charge", key: key) }
+    func refund(_ amount: Int, key: String?) async throws { ledger.record("refund", key: key) }
+  }
+
+  struct Refused: Error, Codable {}
+
+  @Test func `A crash of an order repeats no effect`() async throws {
+    @Sendable func order(_ ledger: EffectLedger) -> Chain<Int, Int> {
+      let bank = Bank(ledger: ledger)
+      return Chain("order") { (amount: Int) in
+        try await step("charge") {
+          try await bank.charge(amount, key: CurrentStep.idempotencyKey)
+        } undo: {
+          try await bank.refund(amount, key: CurrentStep.idempotencyKey)
+        }
+        return amount
+      }
+    }
+    @Sendable func failingOrder(_ ledger: EffectLedger) -> Chain<Int, Int> {
+      order(ledger).then("ship") { _ in throw Refused() }
+    }
+
+    try await crashEverywhere(input: 7, order)
+    await #expect(throws: Refused.self) { try await crashEverywhere(input: 0, failingOrder) }
+
+    let store = MemoryCheckpointStore()
+    try await order(EffectLedger()).checkReplay(in: store)
+  }
+
   enum Import: Progression, Codable {
     case start(lines: [String]), sum([Int], at: Int, total: Int), done(Int)
 

@@ -4,50 +4,140 @@
 public import Stepwise
 public import StepwiseCheckpoints
 
-/// Runs a durable chain once for each of its writes, lets the store fail there as in a crash, runs it again, and
-/// compares with an undisturbed run.
+/// Crashes a durable chain at each of its writes, runs it again, and compares with an undisturbed run.
+///
+/// Use this before you ship a durable chain. Let your fakes report what they do to the ledger:
+///
+/// ```swift
+/// try await crashEverywhere(input: 7) { ledger in
+///   Chain("order") { (amount: Int) in
+///     try await step("charge") { ledger.record("charge", key: CurrentStep.idempotencyKey) }
+///     return amount
+///   }
+/// }
+/// ```
+///
+/// It finds
+///
+/// - code between steps that is not deterministic, such as a `UUID()`, and code that relies on a variable that the body
+///   of a step has set;
+/// - effects that happen more or less often than in the undisturbed run: bodies and undos that are repeated without a
+///   key, and effects between steps;
+/// - effects that only happen because the code caught the error of the crash and continued.
+///
+/// Each crash is tried before and after its write. Give the chain fakes that behave the same in each run. A random value
+/// is another one in each run even where a step returns it, so inject its source.
+///
+/// - Parameters:
+///   - input: The input of each run.
+///   - maxWrites: The number of writes after which this gives up.
+///   - fileID: The file that a report names, as `#fileID`.
+///   - filePath: The file that a report names, as `#filePath`.
+///   - line: The line that a report names.
+///   - column: The column that a report names.
+///   - makeChain: Creates the chain for each run; the chain reports its effects to the ledger.
+/// - Returns: The number of crashes.
+/// - Throws: ``CrashDifference`` for the first crash that makes a difference. When there is none, what the undisturbed
+///   run throws.
+@discardableResult
+public func crashEverywhere<Input: Codable & Sendable, Output: Codable & Equatable & Sendable>(
+  input: Input,
+  maxWrites: Int = 10_000,
+  fileID: String = #fileID,
+  filePath: String = #filePath,
+  line: Int = #line,
+  column: Int = #column,
+  _ makeChain: @Sendable (EffectLedger) async throws -> Chain<Input, Output>
+) async throws -> Int {
+  let ledger = EffectLedger()
+  return try await crashEverywhere(
+    effects: ledger,
+    maxWrites: maxWrites,
+    fileID: fileID,
+    filePath: filePath,
+    line: line,
+    column: column
+  ) { store in
+    try await makeChain(ledger).run(input, id: "crash", in: store)
+  }
+}
+
+/// Crashes a durable chain at each of its writes, runs it again, and compares with an undisturbed run.
+///
+/// Use this form if you need the store, for example to run the chain in code that you test as a whole.
 ///
 /// ```swift
 /// try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }
 /// ```
 ///
-/// It finds code that is not deterministic between steps, such as a `UUID()`, and code that relies on a variable that
-/// the body of a step has set. Give the chain fakes that behave the same in each run. A random value is another one in
-/// each run even where a step returns it, so inject its source.
+/// It finds what ``crashEverywhere(input:maxWrites:fileID:filePath:line:column:_:)`` finds; without a ledger, it finds no
+/// effect that is wrong.
 ///
 /// - Parameters:
+///   - effects: The ledger that your fakes report to; it is emptied before each crash.
 ///   - maxWrites: The number of writes after which this gives up.
-///   - body: Runs the chain in the store with an id; called twice for each write.
+///   - fileID: The file that a report names, as `#fileID`.
+///   - filePath: The file that a report names, as `#filePath`.
+///   - line: The line that a report names.
+///   - column: The column that a report names.
+///   - body: Runs the chain in the store with an id; called twice for each crash.
 /// - Returns: The number of crashes.
-/// - Throws: ``CrashDifference`` when a run ended in another way or stored another value than the undisturbed one.
+/// - Throws: ``CrashDifference`` for the first crash that makes a difference. When there is none, what the undisturbed
+///   run throws.
 @discardableResult
 public func crashEverywhere<Output: Equatable & Sendable>(
+  effects: EffectLedger? = nil,
   maxWrites: Int = 10_000,
+  fileID: String = #fileID,
+  filePath: String = #filePath,
+  line: Int = #line,
+  column: Int = #column,
   _ body: @Sendable (_ store: any CheckpointStore) async throws -> Output
 ) async throws -> Int {
+  let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
+  let ledger = effects
   let undisturbed = CrashingStore()
+  ledger?.begin()
   let expected = await CrashTestEnd(of: body, in: undisturbed)
+  let expectedEffects = ledger?.counts ?? [:]
   let steps = undisturbed.values.sorted { $0.key < $1.key }
   var crashes = 0
   for write in 1...max(1, maxWrites) {
     for isLate in [false, true] {
       let store = CrashingStore(at: write, isLate: isLate)
+      ledger?.begin { store.hasCrashed }
       _ = await CrashTestEnd(of: body, in: store)
-      if store.writes < write { return crashes }
+      guard store.hasCrashed else {
+        if let error = expected.error { throw error }
+        return crashes
+      }
       crashes += 1
       let resumed = CrashingStore(after: store)
+      ledger?.resume()
       let end = await CrashTestEnd(of: body, in: resumed)
       let place = "a crash \(isLate ? "after" : "before") write \(write)"
-      guard end == expected else {
-        throw CrashDifference(place: place, step: nil, expected: "\(expected)", found: "\(end)")
+      func difference(_ subject: CrashDifference.Subject, _ expected: String, _ found: String) -> CrashDifference {
+        CrashDifference(place: place, subject: subject, expected: expected, found: found, caller: caller)
       }
+      // The effects first: they are closest to the mistake.
+      for effect in ledger?.effectsOfDeadCode.subtracting(expectedEffects.keys).sorted() ?? [] {
+        throw difference(.effectOfDeadCode(effect), "0", "1")
+      }
+      if let counts = ledger?.counts {
+        for effect in Set(counts.keys).union(expectedEffects.keys).sorted() {
+          let (expected, found) = (expectedEffects[effect, default: 0], counts[effect, default: 0])
+          if expected != found { throw difference(.effect(effect), "\(expected)", "\(found)") }
+        }
+      }
+      guard end == expected else { throw difference(.end, "\(expected)", "\(end)") }
       for (step, value) in steps {
         guard let found = resumed.values[step], found != value else { continue }
         let texts = [value, found].map { String(decoding: $0, as: UTF8.self) }
-        throw CrashDifference(place: place, step: step, expected: texts[0], found: texts[1])
+        throw difference(.step(step), texts[0], texts[1])
       }
     }
   }
+  if let error = expected.error { throw error }
   return crashes
 }
 
@@ -77,36 +167,145 @@ extension Chain where Input: Codable, Output: Codable {
   }
 }
 
+/// The effects of a chain under ``crashEverywhere(input:maxWrites:fileID:filePath:line:column:_:)``, as its fakes report
+/// them.
+///
+/// You can call it from any thread.
+public final class EffectLedger: Sendable {
+  private struct State {
+    var entries: [(effect: String, key: String?)] = []
+    /// What is reported after a crash, when a process would be dead.
+    var effectsOfDeadCode: Set<String> = []
+    var isDead: @Sendable () -> Bool = { false }
+  }
+
+  private let state = Lock(State())
+
+  /// Creates an empty ledger.
+  public init() {}
+
+  /// Reports that an effect happened; call it where a real service would perform it.
+  ///
+  /// - Parameters:
+  ///   - effect: The name of the effect, such as "charge".
+  ///   - key: The key by which the service recognizes a repetition, such as `CurrentStep.idempotencyKey`: effects of one
+  ///     name and key count as one. Without a key, each report counts.
+  public func record(_ effect: String, key: String? = nil) {
+    let isDead = state.withLock { $0.isDead }()
+    state.withLock { state in
+      if isDead {
+        state.effectsOfDeadCode.insert(effect)
+      } else {
+        state.entries.append((effect, key))
+      }
+    }
+  }
+
+  /// Empties the ledger for a run, which crashes when the closure returns true.
+  func begin(isDead: @escaping @Sendable () -> Bool = { false }) {
+    state.withLock { $0 = State(isDead: isDead) }
+  }
+
+  /// The process runs again.
+  func resume() { state.withLock { $0.isDead = { false } } }
+
+  /// How often each effect happened, repetitions with the same key left out.
+  var counts: [String: Int] {
+    let entries = state.withLock { $0.entries }
+    return Dictionary(grouping: entries) { $0.effect }.mapValues { entries in
+      entries.count { $0.key == nil } + Set(entries.compactMap(\.key)).count
+    }
+  }
+
+  var effectsOfDeadCode: Set<String> { state.withLock { $0.effectsOfDeadCode } }
+}
+
 /// A difference between a run that was resumed after a crash and an undisturbed one.
 ///
 /// Its description says at which write your code behaved differently.
 public struct CrashDifference: Error, Sendable, CustomStringConvertible {
+  enum Subject: Sendable {
+    case end
+    case step(String)
+    case effect(String)
+    /// It happened after the crash, in a process that would be dead.
+    case effectOfDeadCode(String)
+  }
+
   /// Where the run crashed.
   public let place: String
 
-  /// The step whose value is different; nil for the result of the run.
-  public let step: String?
+  let subject: Subject
 
-  /// The undisturbed run's value.
+  /// The undisturbed run's value, or the number of its effects.
   public let expected: String
 
-  /// The resumed run's value.
+  /// The resumed run's value, or the number of its effects.
   public let found: String
+
+  let caller: SimulationCaller
+
+  /// The step whose value is different; nil for the result of the run and for an effect.
+  public var step: String? { if case .step(let step) = subject { step } else { nil } }
+
+  /// The effect whose number is different; nil for a value.
+  public var effect: String? {
+    switch subject {
+    case .effect(let effect), .effectOfDeadCode(let effect): effect
+    case .end, .step: nil
+    }
+  }
+
+  /// The caller's file, as `#fileID`.
+  public var fileID: String { caller.fileID }
+  /// The caller's file, as `#filePath`.
+  public var filePath: String { caller.filePath }
+  /// The caller's line.
+  public var line: Int { caller.line }
+  /// The caller's column.
+  public var column: Int { caller.column }
 
   /// Where the run crashed, and what was different.
   public var description: String {
-    "after \(place), \(step.map { "the step \($0) stored" } ?? "the run ended with") \(found) instead of \(expected); "
-      + "code between steps has to be deterministic, and a step has to return what its body changes"
+    "The run at \(fileID):\(line), after \(place): " + detail
+  }
+
+  private var detail: String {
+    switch subject {
+    case .end:
+      "it ended with \(found) instead of \(expected). Code between steps has to be deterministic, and a step has to "
+        + "return what its body changes."
+    case .step(let step):
+      "the step \(step) stored \(found) instead of \(expected). Code between steps has to be deterministic, and a step "
+        + "has to return what its body changes."
+    case .effect(let effect):
+      "the effect '\(effect)' happened \(found) times instead of \(expected). Perform it in a step, and pass "
+        + "`CurrentStep.idempotencyKey` to a service that may receive it again."
+    case .effectOfDeadCode(let effect):
+      "the effect '\(effect)' happened because the code caught the error of the store and continued. Pass on the errors "
+        + "of `step` that you do not know."
+    }
   }
 }
 
 /// How a run ended.
 private enum CrashTestEnd<Output: Equatable & Sendable>: Equatable {
   case value(Output)
-  case error(String)
+  case error(any Error)
 
   init(of body: (_ store: any CheckpointStore) async throws -> Output, in store: CrashingStore) async {
-    do { self = .value(try await body(store)) } catch { self = .error("\(error)") }
+    do { self = .value(try await body(store)) } catch { self = .error(error) }
+  }
+
+  var error: (any Error)? { if case .error(let error) = self { error } else { nil } }
+
+  static func == (end: CrashTestEnd, other: CrashTestEnd) -> Bool {
+    switch (end, other) {
+    case (.value(let value), .value(let other)): value == other
+    // A replay throws a stored error, which looks like the first one.
+    case (.error(let error), .error(let other)): "\(error)" == "\(other)"
+    case (.value, .error), (.error, .value): false
+    }
   }
 }
 
@@ -116,6 +315,7 @@ private final class CrashingStore: ForwardingStore {
 
   private struct State {
     var writes = 0
+    var hasCrashed = false
     var values: [String: [UInt8]] = [:]
   }
 
@@ -131,7 +331,7 @@ private final class CrashingStore: ForwardingStore {
     state = Lock(State(values: crashed?.values ?? [:]))
   }
 
-  var writes: Int { state.withLock { $0.writes } }
+  var hasCrashed: Bool { state.withLock { $0.hasCrashed } }
   var values: [String: [UInt8]] { state.withLock { $0.values } }
 
   func write(_ entry: [UInt8]?, of id: String, _ write: () async throws -> Void) async throws {
@@ -144,6 +344,8 @@ private final class CrashingStore: ForwardingStore {
       let values = DurableEvent.values(in: entry ?? [])
       state.withLock { $0.values.merge(values) { _, new in new } }
     }
-    if number >= last { throw Crash() }
+    guard number >= last else { return }
+    state.withLock { $0.hasCrashed = true }
+    throw Crash()
   }
 }

@@ -84,6 +84,16 @@ private func recording(chain: Chain<Int, Int>, input: Int) async throws {
   await tracker.allReleased()
 }
 
+private func crashes(order: Chain<Int, Int>, cart: Int) async throws {
+  try await crashEverywhere(input: 7) { ledger in
+    Chain("order") { (amount: Int) in
+      try await step("charge") { ledger.record("charge", key: CurrentStep.idempotencyKey) }
+      return amount
+    }
+  }
+  try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }
+}
+
 private func TableStore(_ database: String) throws -> MemoryCheckpointStore { MemoryCheckpointStore() }
 
 private enum Import: Progression, Codable, Equatable {

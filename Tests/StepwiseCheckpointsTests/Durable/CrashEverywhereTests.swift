@@ -41,6 +41,99 @@ struct CrashEverywhereTests {
     }
   }
 
+  struct Declined: Error, Codable {}
+
+  /// A chain of two steps around an effect, and the name of the effect that is wrong.
+  enum PlantedBug: String, CaseIterable {
+    case bodyWithoutKey, undoWithoutKey, effectBetweenSteps, effectInStepWithInnerUndo, swallowedError
+
+    var effect: String {
+      switch self {
+      case .undoWithoutKey: "release"
+      case .swallowedError: "ship 99"
+      default: "charge"
+      }
+    }
+
+    func chain(_ ledger: EffectLedger) -> Chain<Int, Int> {
+      Chain("order") { (_: Int) in
+        switch self {
+        case .bodyWithoutKey:
+          try await step("charge") { ledger.record("charge") }
+        case .undoWithoutKey:
+          try await step("reserve") {
+            ledger.record("reserve", key: CurrentStep.idempotencyKey)
+          } undo: {
+            ledger.record("release")
+          }
+        case .effectBetweenSteps:
+          ledger.record("charge")
+        case .effectInStepWithInnerUndo:
+          try await step("outer") {
+            try await step("inner") {
+              1
+            } undo: { (_: Int) in
+            }
+            ledger.record("charge")
+          }
+        case .swallowedError:
+          let price = (try? await step("price") { 7 }) ?? 99
+          ledger.record("ship \(price)", key: "ship")
+        }
+        try await step("close") {}
+        if case .undoWithoutKey = self { throw Declined() }
+        return 1
+      }
+    }
+  }
+
+  // G169
+  @Test(arguments: PlantedBug.allCases) func `A ledger finds each planted bug`(bug: PlantedBug) async throws {
+    let difference = await #expect(throws: CrashDifference.self) {
+      try await crashEverywhere(input: 1, bug.chain)
+    }
+    #expect(difference?.effect == bug.effect, "\(String(describing: difference))")
+    #expect(difference?.step == nil)
+    #expect(difference?.fileID.hasSuffix("CrashEverywhereTests.swift") == true)
+    #expect(difference?.description.contains("'\(bug.effect)'") == true)
+  }
+
+  // G169
+  @Test func `A chain whose effects have keys passes, and fails as it does undisturbed`() async throws {
+    @Sendable func order(_ ledger: EffectLedger) -> Chain<Int, Int> {
+      Chain("order") { (amount: Int) in
+        try await step("reserve") {
+          ledger.record("reserve", key: CurrentStep.idempotencyKey)
+        } undo: {
+          ledger.record("release", key: CurrentStep.idempotencyKey)
+        }
+        async let first: Void = step("mail") { ledger.record("mail", key: CurrentStep.idempotencyKey) }
+        async let second: Void = step("bill") { ledger.record("bill", key: CurrentStep.idempotencyKey) }
+        _ = try await (first, second)
+        if amount == 0 { throw Declined() }
+        return amount
+      }
+    }
+    #expect(try await crashEverywhere(input: 7, order) > 8)
+    await #expect(throws: Declined.self) { try await crashEverywhere(input: 0, order) }
+    let ledger = EffectLedger()
+    await #expect(throws: Declined.self) {
+      try await crashEverywhere(effects: ledger) { store in try await order(ledger).run(0, id: "x", in: store) }
+    }
+  }
+
+  // G169
+  @Test func `A chain that cannot run at all does not pass`() async throws {
+    struct Unstorable: Sendable {}
+    let chain = Chain("order") { (amount: Int) in
+      _ = try await step("a") { Unstorable() }
+      return amount
+    }
+    await #expect(throws: CheckpointError.self) {
+      try await crashEverywhere { store in try await chain.run(1, id: "x", in: store) }
+    }
+  }
+
   // G149
   @Test func `Replay finds runs that new code cannot resume`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
