@@ -102,4 +102,32 @@ struct ReadmeObservationTests {
     )
     #expect(picture.describe(.mermaid).hasPrefix("flowchart TD\n"))
   }
+
+  @MainActor
+  private final class Bar {
+    var value = 0.0
+    var text = "" { didSet { texts.append(text) } }
+    private(set) var texts: [String] = []
+  }
+
+  @MainActor
+  @Test
+  func `A progress bar has the name of a file and a percentage`() async throws {
+    let (bar, files) = (Bar(), ["a.txt", "b.txt"])
+    @Sendable func load(_ file: String) async throws {}
+
+    let importing = Chain("import") { (files: [String]) in
+      StepProgress.expect(steps: files.count)
+      for file in files { try await step(file) { try await load(file) } }
+    }
+
+    let run = importing.start(files)
+    for await progress in run.progress {
+      bar.value = progress.fractionCompleted
+      bar.text = "\(progress.step): \(Int(progress.fractionCompleted * 100)) %"
+    }
+
+    #expect(bar.value == 1)
+    #expect(bar.texts.last == "b.txt: 100 %")
+  }
 }

@@ -97,7 +97,9 @@ public struct ChainProgress: Equatable, Sendable {
   /// It never decreases, and is 1 when the run has completed with a value.
   public let fractionCompleted: Double
 
-  /// The step that started last: its name, or its position.
+  /// The step that started last, also one inside another step: its name, or its position.
+  ///
+  /// The last element of a run has the name of its last step.
   public let step: String
 }
 

@@ -131,10 +131,7 @@ struct Recording: Sendable {
   /// Begins a step within a step, and returns its number.
   func begin(_ name: String, in outer: RecordID?) -> RecordID? {
     let time = now
-    return begin { record in
-      guard let outer, case .step(let index, _)? = record[outer.number]?.kind else { return nil }
-      return record.add(.step(index: index, inner: name), in: outer.number, at: time)
-    }
+    return begin { record in outer.flatMap { record.beginStep(name, in: $0.number, at: time) } }
   }
 
   private func begin(_ add: (inout RunRecord) -> Int?) -> RecordID? {
@@ -179,6 +176,7 @@ struct Recording: Sendable {
     let begun = content.state.record[number]?.begun ?? time
     guard content.state.record.end(number, as: state, at: time) else { return }
     publish(number, &content)
+    for outer in content.state.record.advance(around: number) { publish(outer, &content) }
     guard let (step, observers) = content.state.active.removeValue(forKey: number) else { return }
     if case .replayed = state { content.state.call(observers) { $0.stepReplayed(step) } }
     content.state.call(observers) { $0.stepFinished(step, duration: time - begun, error: error) }
@@ -242,8 +240,31 @@ struct Recording: Sendable {
     write { content, _ in
       guard var fraction = fraction() else { return }
       fraction = min(max(fraction.isNaN ? 0 : fraction, 0), 1)
-      if content.state.record.set(number, to: .progress(fraction)) { publish(number, &content) }
+      guard content.state.record.set(number, to: .progress(fraction)) else { return }
+      publish(number, &content)
+      for outer in content.state.record.advance(around: number) { publish(outer, &content) }
     }
+  }
+
+  /// The code of a step expects a number of steps within it.
+  func expect(_ count: Int, in record: RecordID?) {
+    guard let number = record?.number else { return }
+    write { content, _ in
+      for number in content.state.record.expect(count, in: number) { publish(number, &content) }
+    }
+  }
+
+  /// The progress of a step: 1 when it has ended.
+  func progress(of record: RecordID?) -> Double {
+    guard let number = record?.number else { return 0 }
+    let fraction = change { content -> Double? in
+      switch content.state.record[number]?.state {
+      case .progress(let fraction): fraction
+      case let state?: state.isActive ? 0 : 1
+      case nil: nil
+      }
+    }
+    return fraction ?? 1
   }
 
   func reached(_ record: RecordID?, stage: any AnyBox) {
@@ -277,14 +298,38 @@ struct Recording: Sendable {
 package struct RecordedStep: Sendable {
   let recording: Recording
   let id: RecordID?
-  /// Receives the progress of an element.
-  private(set) var reportShare: (@Sendable (Double) -> Void)?
+  /// Of an element, and of what is inside one.
+  private let element: Element?
+
+  private struct Element: Sendable {
+    let progress: ElementReport
+    /// The outermost step inside the element; nil for the element itself.
+    var step: RecordID?
+  }
+
+  init(recording: Recording, id: RecordID?) { self.init(recording, id, in: nil) }
+
+  private init(_ recording: Recording, _ id: RecordID?, in element: Element?) {
+    (self.recording, self.id, self.element) = (recording, id, element)
+  }
 
   package func report(_ fraction: Double) { report { fraction } }
 
   func report(_ fraction: () -> Double?) {
-    guard let reportShare else { return recording.report(id, fraction) }
-    if let fraction = fraction() { reportShare(fraction) }
+    guard let element, element.step == nil else {
+      recording.report(id, fraction)
+      return reportToElement()
+    }
+    if let fraction = fraction() { element.progress.report(fraction) }
+  }
+
+  /// The code here expects a number of steps inside.
+  func expect(steps count: Int) {
+    guard let element, element.step == nil else {
+      recording.expect(count, in: id)
+      return reportToElement()
+    }
+    element.progress.change { $0.count = max(0, count) }
   }
 
   /// Reports that the step is about to be retried; `attempt` counts the first attempt.
@@ -293,13 +338,41 @@ package struct RecordedStep: Sendable {
   }
 
   func begin(_ name: String) -> RecordedStep {
-    RecordedStep(recording: recording, id: recording.begin(name, in: id))
+    let id = recording.begin(name, in: id)
+    return RecordedStep(recording, id, in: element.map { Element(progress: $0.progress, step: $0.step ?? id) })
   }
 
-  func finish(error: (any Error)? = nil) { recording.finish(id, error: error) }
+  func finish(error: (any Error)? = nil) {
+    recording.finish(id, error: error)
+    guard let element, let step = id, step == element.step else { return reportToElement() }
+    element.progress.change { $0.end(step.number) }
+  }
+
+  /// An element does not know the steps that are recorded inside it.
+  private func reportToElement() {
+    guard let element, let step = element.step else { return }
+    let fraction = recording.progress(of: step)
+    element.progress.change { $0.report(step.number, fraction) }
+  }
 
   /// Returns the step for one of its elements, whose progress a closure receives.
   func element(report: @escaping @Sendable (Double) -> Void) -> RecordedStep {
-    RecordedStep(recording: recording, id: id, reportShare: report)
+    RecordedStep(recording, id, in: Element(progress: ElementReport(report: report)))
+  }
+}
+
+/// Where one element of a step reports, directly or by the steps inside it.
+private final class ElementReport: Sendable {
+  let report: @Sendable (Double) -> Void
+  private let expected = Lock(ExpectedSteps())
+
+  init(report: @escaping @Sendable (Double) -> Void) { self.report = report }
+
+  func change(_ change: (inout ExpectedSteps) -> Void) {
+    let fraction = expected.withLock { expected in
+      change(&expected)
+      return expected.next()
+    }
+    if let fraction { report(fraction) }
   }
 }

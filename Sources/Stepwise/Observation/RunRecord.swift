@@ -92,8 +92,10 @@ package struct RunRecord: Sendable {
   /// How often the steps have begun that have begun more than once.
   private var attempts: [Int: Int] = [:]
   private var completeCount = 0
-  /// The number of the step that began last.
-  private(set) var current: Int
+  /// The step that began last, and its name if it is within another one.
+  private(set) var current: (index: Int, inner: String?)
+  /// For each running step whose code expects a number of steps within, how far they are.
+  private var expected: [Int: ExpectedSteps] = [:]
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome<any AnyBox>?
 
@@ -101,7 +103,7 @@ package struct RunRecord: Sendable {
     self.capacity = capacity
     self.keepsErrors = keepsErrors
     self.steps = steps
-    current = steps.lowerBound
+    current = (steps.lowerBound, nil)
   }
 
   // MARK: - Adding entries
@@ -156,8 +158,14 @@ package struct RunRecord: Sendable {
     let kind = Kind.step(index: index, inner: nil)
     let number = add(kind, in: parent, attempt: attempt, at: time)
     newest[index - firstStep] = number + 1
-    current = index
+    current = (index, nil)
     return number
+  }
+
+  mutating func beginStep(_ name: String, in outer: Int, at time: Duration) -> Int? {
+    guard case .step(let index, _)? = self[outer]?.kind else { return nil }
+    current = (index, name)
+    return add(.step(index: index, inner: name), in: outer, at: time)
   }
 
   /// Another attempt follows that of an entry, which retains nothing of the user's any more.
@@ -206,6 +214,29 @@ package struct RunRecord: Sendable {
     if case .stage = entry.state { replaced.append(entry) }
     if case .progress(let fraction) = state, plannedStep(number) != nil { advance(by: fraction) }
     return true
+  }
+
+  /// The code of a step expects a number of steps within it; returns the steps whose progress has changed.
+  mutating func expect(_ count: Int, in number: Int) -> [Int] {
+    guard self[number]?.state.isActive == true else { return [] }
+    expected[number, default: ExpectedSteps()].count = max(0, count)
+    return advance(number)
+  }
+
+  /// A step has reported its progress, or has ended; returns the steps around it whose progress changes with it.
+  mutating func advance(around number: Int) -> [Int] {
+    guard !expected.isEmpty, let entry = self[number] else { return [] }
+    if !entry.state.isActive { expected[number] = nil }
+    guard case .step(_, .some) = entry.kind, var outer = expected[entry.parent] else { return [] }
+    if case .progress(let fraction) = entry.state { outer.report(number, fraction) }
+    if !entry.state.isActive { outer.end(number) }
+    expected[entry.parent] = outer
+    return advance(entry.parent)
+  }
+
+  private mutating func advance(_ number: Int) -> [Int] {
+    guard let fraction = expected[number]?.next(), set(number, to: .progress(fraction)) else { return [] }
+    return [number] + advance(around: number)
   }
 
   /// Another attempt follows a failure at a step, which may have ended.

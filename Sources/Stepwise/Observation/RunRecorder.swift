@@ -231,7 +231,8 @@ final class RunRecorder: Sendable {
   }
 
   func progress(of record: borrowing RunRecord) -> ChainProgress {
-    ChainProgress(fractionCompleted: record.fraction, step: step(record.current).description)
+    let (index, inner) = record.current
+    return ChainProgress(fractionCompleted: record.fraction, step: inner ?? step(index).description)
   }
 
   /// A copy of the record and of what is needed to read it, at a time or else now.

@@ -153,3 +153,8 @@ private func signals(convert: Chain<[URL], Void>, files: [URL], bar: (show: (Dou
     try await run.value
   }
 }
+
+private func progress(files: [String], load: (String) async throws -> Void) async throws {
+  StepProgress.expect(steps: files.count)
+  for file in files { try await step(file) { try await load(file) } }
+}
