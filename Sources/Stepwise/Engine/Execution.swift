@@ -19,8 +19,8 @@ package class Execution: AnyBox, @unchecked Sendable {
     var isForgotten = false
     /// The index of the current step in events.
     var stepIndex: Int
-    /// The call of `step` that threw last, unless another step has begun since.
-    var failedCall: ChainStep?
+    /// The calls of `step` that have thrown, oldest first, up to a limit.
+    var failedCalls: [FailedCall] = []
     /// The step that the run failed at, as soon as that is decided.
     var failedStep: ChainStep?
     /// The chains that form, or formed last, a step of this run.
@@ -282,10 +282,9 @@ extension Execution {
     return execution.lastPlannedStep
   }
 
-  /// The step that began last; of chains that ran as a step, their step that ended them.
-  ///
-  /// When the run has failed, that is the step that failed.
-  var lastStep: ChainStep { state.withLock { $0.failedCall } ?? lastPlannedStep }
+  /// The step whose error ends the run: a call of `step` that threw it, or the planned step that began last; of chains
+  /// that ran as a step, their step that ended them.
+  func failedStep(with error: any Error) -> ChainStep { failedCall(with: error)?.step ?? lastPlannedStep }
 
   private var lastPlannedStep: ChainStep {
     let (core, index) = state.withLock { ($0.core, $0.stepIndex) }
@@ -304,24 +303,24 @@ extension Execution {
 
   var lastIndex: Int { state.withLock { $0.stepIndex } }
 
-  func enter(_ index: Int) {
+  func enter(_ index: Int) { state.withLock { $0.stepIndex = index } }
+
+  /// A call of `step` has thrown.
+  func failCall(_ name: String, _ error: any Error) {
+    let step = ChainStep(index: lastIndex, name: name)
+    add(FailedCall(step: step, error: error, isInterrupted: Task.isCancelled))
+  }
+
+  private func add(_ call: FailedCall) {
+    // An error that is dropped is released outside of the lock.
     _ = state.withLock { state in
-      state.stepIndex = index
-      return state.failedCall.take()
+      state.failedCalls.append(call)
+      return state.failedCalls.count > FailedCall.limit ? state.failedCalls.removeFirst() : nil
     }
   }
 
-  func enterCall() { _ = state.withLock { $0.failedCall.take() } }
-
-  /// A call of `step` has thrown.
-  ///
-  /// An earlier failure stays when its cancellation has interrupted this call.
-  func failCall(_ name: String) {
-    let isInterrupted = Task.isCancelled
-    state.withLock { state in
-      if isInterrupted, state.failedCall != nil { return }
-      state.failedCall = ChainStep(index: state.stepIndex, name: name)
-    }
+  private func failedCall(with error: any Error) -> FailedCall? {
+    FailedCall.newest(of: state.withLock { $0.failedCalls }, with: error)
   }
 
   func setFork(_ new: Fork?) { _ = state.withLock { exchange(&$0.fork, with: new) } }
@@ -372,12 +371,12 @@ extension Execution {
       state.task = nil
       return state.machine.decide(with: error)
     }
-    if case .failed = outcome { failedStep = lastStep }
+    if case .failed(let error) = outcome { failedStep = failedStep(with: error) }
     if let child {
       child.fork.end(at: child.branch, hasValue: error == nil)
       if !child.fork.isLost(at: child.branch) {
         child.outer.enter(lastIndex)
-        if let failed = state.withLock({ $0.failedCall }) { child.outer.state.withLock { $0.failedCall = failed } }
+        if let error, let call = failedCall(with: error) { child.outer.add(call) }
       }
     }
     return outcome
@@ -386,10 +385,11 @@ extension Execution {
   /// The run has completed, including its handlers, with an output unless no one can read that.
   func complete(_ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     var output: ValueSlot? = slot
-    let (ties, _, _) = state.withLock { state in
+    let (ties, _, _, _) = state.withLock { state in
       state.machine.end(outcome)
       if case .resolved = outcome, !state.isForgotten { state.value = output.take() }
-      return (exchange(&state.ties, with: Ties()), state.core.take(), state.fork.take())
+      let failed = exchange(&state.failedCalls, with: [])
+      return (exchange(&state.ties, with: Ties()), state.core.take(), state.fork.take(), failed)
     }
     ties.release()
   }

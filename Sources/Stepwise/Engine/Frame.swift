@@ -192,12 +192,13 @@ extension Frame {
   @inline(never)
   private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
     if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
+    let failedStep = error.map(execution.failedStep)
     var outcome = execution.decide(with: error)
     let journal = execution.journal
     if let journal, execution.outer == nil {
       outcome = await journal.conclude(outcome.map { slot.erased })
       // What the run ended with may not be what it ends as.
-      execution.failedStep = if case .failed = outcome { execution.lastStep } else { nil }
+      execution.failedStep = if case .failed = outcome { failedStep } else { nil }
     }
     var isFinal = !(journal?.isStopped ?? false)
     // Before the handlers, during which others may be cancelled.
@@ -217,7 +218,7 @@ extension Frame {
       || !execution.undoErrors.isEmpty
     {
       let state: ChainState = outcome.map { slot.erased }
-      await runHandlers(state, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
+      await runHandlers(state, failedStep, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
     }
     if execution.hasHandlers { await execution.conclude(outcome, with: slot) }
     if let journal, execution.outer == nil { await journal.end() }
@@ -240,6 +241,7 @@ extension Frame {
 
   private mutating func runHandlers(
     _ state: ChainState,
+    _ failedStep: ChainStep?,
     undoing undos: [UndoStack.Undo],
     isFinal: Bool,
     isAdmitted: Bool
@@ -248,7 +250,7 @@ extension Frame {
     let handlers: @concurrent @Sendable () async -> Void = {
       execution.keep(await execution.undo(undos, recording: execution.recording))
       if isFinal, case .failed(let error) = state, !core.errorHandlers.isEmpty {
-        let step = execution.lastStep
+        let step = failedStep ?? execution.failedStep(with: error)
         for handler in core.errorHandlers { await handler(error, step) }
       }
       for error in isFinal ? execution.undoErrors : [] {

@@ -42,7 +42,6 @@ struct StepCall: Sendable {
     }
     (self.execution, details) = (execution, nil)
     guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
-    execution.enterCall()
   }
 
   @inline(never)
@@ -57,7 +56,6 @@ struct StepCall: Sendable {
       throw CancellationError()
     }
     guard counting != nil || execution.calls.begin() else { throw CancellationError() }
-    execution.enterCall()
     self.execution = execution
     details = Details(stepScope, counting: counting, scope.recordedStep?.begin(name))
   }
@@ -73,7 +71,7 @@ struct StepCall: Sendable {
 
   @usableFromInline
   func end(throwing error: any Error, _ name: String) {
-    if let execution, stepScope.map({ !$0.isAbandoned }) ?? true { execution.failCall(name) }
+    if let execution, stepScope.map({ !$0.isAbandoned }) ?? true { execution.failCall(name, error) }
     if let details { return end(details, error: error) }
     execution?.calls.end()
   }

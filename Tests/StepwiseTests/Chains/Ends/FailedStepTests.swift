@@ -181,4 +181,113 @@ struct FailedStepTests {
     _ = await run.outcome
     #expect(line(run.failedStep) == "0 track")
   }
+
+  private struct Busy: Error {
+    let number: Int
+  }
+
+  /// Code with `step`, and the step at which it fails.
+  private static let bodies: [(title: String, step: String, body: @Sendable () async throws -> Void)] = [
+    (
+      "an error that was caught, and another one of plain code", "0 code",
+      {
+        _ = try? await step("cache") { throw Fault(1) }
+        throw Fault(2)
+      }
+    ),
+    (
+      "an error that was caught, and one of another type", "0 code",
+      {
+        _ = try? await step("cache") { throw Busy(number: 1) }
+        throw Fault()
+      }
+    ),
+    (
+      "an error that was caught, then a step that fails", "0 fetch",
+      {
+        _ = try? await step("cache") { throw Fault(1) }
+        try await step("fetch") { throw Fault(2) }
+      }
+    ),
+    (
+      "a step between the error and its second throw", "0 charge",
+      {
+        do {
+          try await step("charge") { throw Fault(1) }
+        } catch {
+          try await step("note") {}
+          _ = try? await step("mail") { throw Fault(2) }
+          throw error
+        }
+      }
+    ),
+    (
+      "an error that was caught by its type and thrown again", "0 charge",
+      {
+        do {
+          try await step("charge") { throw Busy(number: 1) }
+        } catch let error as Busy {
+          throw error
+        }
+      }
+    ),
+    (
+      "the first of two child tasks that fail alike", "0 first",
+      {
+        let begun = Once<Void>()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            try await step("second") {
+              begun.settle(())
+              await CancellationToken().waitForCancellation()
+              throw Busy(number: 2)
+            }
+          }
+          await begun.valueIgnoringCancellation()
+          group.addTask { try await step("first") { throw Busy(number: 1) } }
+          try await group.next()
+          group.cancelAll()
+        }
+      }
+    ),
+    (
+      "an error of a nested run that was caught", "0 code",
+      {
+        let nested = Chain("nested") { () in try await step("inner") { throw Fault(1) } }
+        _ = try? await nested.run()
+        throw Fault(2)
+      }
+    ),
+  ]
+
+  // G41
+  @Test(arguments: bodies.map(\.title), [false, true])
+  func `The failed step is the one whose error ends the run`(title: String, isNested: Bool) async throws {
+    let failing = try #require(Self.bodies.first { $0.title == title })
+    let seen = Recorder<String>()
+    let code = Chain("code") { () in try await failing.body() }
+    let chain = (isNested ? Chain("before") {}.appending(code) : code)
+      .onError { _, step in seen.record("\(step.index) \(step)") }
+    let expected = isNested ? "1" + failing.step.dropFirst() : failing.step
+    _ = await resultOf { try await chain.run() }
+    let run = chain.start()
+    _ = await run.outcome
+    #expect(seen.elements == [expected, expected])
+    #expect(line(run.failedStep) == expected)
+  }
+
+  // G41
+  @Test func `A time limit names the step that it has cancelled`() throws {
+    let clock = ManualClock()
+    let chain = Chain("code") { () in
+      _ = try? await step("cache") { throw Fault(1) }
+      try await step("slow") { try await clock.sleep(for: .seconds(60)) }
+    }
+    .timeout(.seconds(1), clock: clock)
+    try SeededExecutor(seed: 1, clock: clock).run {
+      let run = chain.start()
+      _ = await run.outcome
+      #expect(line(run.failedStep) == "0 slow")
+    }
+  }
 }
