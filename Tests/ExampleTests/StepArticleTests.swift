@@ -122,6 +122,42 @@ struct StepArticleTests {
   }
 }
 
+/// A loop that a step happens to start.
+@Suite(.timeLimit(.minutes(5)))
+struct DetachedLoopArticleTests {
+  private actor Sync {
+    private var loop: Task<Void, any Error>?
+    private(set) var rounds = 0
+
+    func touch() {
+      loop =
+        loop
+        ?? Task.detached {
+          while !Task.isCancelled { try await step("round") { await self.synchronize() } }
+        }
+    }
+
+    let begun = Recorder<Int>()
+
+    private func synchronize() async {
+      rounds += 1
+      begun.record(rounds)
+      if rounds == 1 { await begun.first { $0 == 0 } }
+      if rounds > 2 { withUnsafeCurrentTask { $0?.cancel() } }
+    }
+  }
+
+  @Test
+  func `A detached loop outlives the run in which it began`() async throws {
+    let sync = Sync()
+    try await Chain { () in try await step("load") { await sync.touch() } }.run()
+    // The first round waits until the run has ended.
+    sync.begun.record(0)
+    await sync.begun.first { $0 == 3 }
+    #expect(await sync.rounds >= 3)
+  }
+}
+
 /// A function with typed throws around a step.
 @Suite(.timeLimit(.minutes(5)))
 struct TypedThrowsArticleTests {

@@ -323,6 +323,15 @@ extension Execution {
     FailedCall.newest(of: state.withLock { $0.failedCalls }, with: error)
   }
 
+  /// Why a call of `step` may not begin: the run is cancelled, decided or has abandoned the work, or it has ended.
+  ///
+  /// Code that has outlived its run is not cancelled, and a loop would take the error for its own cancellation.
+  func refusal(in stepScope: StepScope?) -> any Error {
+    let hasEnded = core == nil && !Task.isCancelled && stepScope?.isAbandoned != true
+    let isAbandoned = sequence(first: self, next: \.outer).contains { $0.origin?.stepScope?.isAbandoned ?? false }
+    return hasEnded && !isAbandoned ? ChainError.runHasEnded : CancellationError()
+  }
+
   func setFork(_ new: Fork?) { _ = state.withLock { exchange(&$0.fork, with: new) } }
 
   /// The step that the run failed at; nil while it is in flight.

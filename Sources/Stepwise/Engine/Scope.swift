@@ -194,6 +194,11 @@ public enum ChainError: Error, CustomStringConvertible {
   /// where nothing would undo it.
   case outsideRun
 
+  /// A step began in a task that a run created and that has outlived the run, so nothing would record or undo it.
+  ///
+  /// Create such a task with `Task.detached`, for example the loop of a service that a step happens to use first.
+  case runHasEnded
+
   /// What was wrong, and what to do instead.
   public var description: String {
     switch self {
@@ -204,6 +209,9 @@ public enum ChainError: Error, CustomStringConvertible {
       "A step with `undo:` began outside of a run, in an undo or handler, or in a progression that no chain runs, so "
         + "nothing would undo it. Call `step` in the step of a chain, append the progression to a chain with "
         + "`appending(running:)`, or leave out `undo:`."
+    case .runHasEnded:
+      "A step began in a task that has outlived the run in which it was created. Create the task with `Task.detached`, "
+        + "or await it in the run."
     }
   }
 }

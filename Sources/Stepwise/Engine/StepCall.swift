@@ -28,7 +28,8 @@ struct StepCall: Sendable {
   private var stepScope: StepScope? { details?.stepScope }
   private var recordedStep: RecordedStep? { details?.recordedStep }
 
-  /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work.
+  /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work;
+  ///   ``ChainError/runHasEnded`` when it has ended.
   @usableFromInline
   init(_ name: String) throws {
     let scope = Scope.current
@@ -41,13 +42,15 @@ struct StepCall: Sendable {
       return
     }
     (self.execution, details) = (execution, nil)
-    guard !execution.isCancellationRequested, execution.calls.begin() else { throw CancellationError() }
+    guard !execution.isCancellationRequested, execution.calls.begin() else { throw execution.refusal(in: nil) }
   }
 
   @inline(never)
   private init(_ name: String, in scope: Scope, of execution: Execution) throws {
     let stepScope = scope.stepScope
-    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
+    guard execution.journal != nil || !execution.isCancellationRequested else {
+      throw execution.refusal(in: stepScope)
+    }
     var counting = stepScope?.counting
     // A scope that has been closed just now is counted by the one around it.
     while let closed = counting, !closed.calls.begin() { counting = stepScope?.counting }
@@ -55,7 +58,7 @@ struct StepCall: Sendable {
       counting?.calls.end()
       throw CancellationError()
     }
-    guard counting != nil || execution.calls.begin() else { throw CancellationError() }
+    guard counting != nil || execution.calls.begin() else { throw execution.refusal(in: stepScope) }
     self.execution = execution
     details = Details(stepScope, counting: counting, scope.recordedStep?.begin(name))
   }

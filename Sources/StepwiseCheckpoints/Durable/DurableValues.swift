@@ -111,7 +111,7 @@ extension StoredFailure {
       for error in error.errors { bytes.write(StoredFailure(error, of: step)) }
       return (.race, bytes)
     case let error as ChainError:
-      bytes.write(error == .reentrant ? 0 : 1)
+      bytes.write(Self.chainErrors.firstIndex(of: error) ?? 0)
       return (.chain, bytes)
     case CheckpointError.unstorable(let id, let location, let step, let reason):
       bytes.write(id, location, step, reason)
@@ -119,6 +119,9 @@ extension StoredFailure {
     default: return nil
     }
   }
+
+  /// By their stored numbers.
+  private static let chainErrors: [ChainError] = [.reentrant, .outsideRun, .runHasEnded]
 
   private func own() throws(DataError) -> (any Error)? {
     var reader = ByteReader(value)
@@ -135,7 +138,9 @@ extension StoredFailure {
       var errors: [any Error] = []
       while !reader.isAtEnd { errors.append(try reader.read(StoredFailure.self).error(of: "")) }
       return RaceError(errors: errors)
-    case .chain: return try reader.read(Int.self) == 0 ? ChainError.reentrant : ChainError.outsideRun
+    case .chain:
+      let index = try reader.read(Int.self)
+      return Self.chainErrors.indices.contains(index) ? Self.chainErrors[index] : nil
     case .checkpoint:
       let (id, location) = (try reader.read(String.self), try reader.read(String.self))
       return CheckpointError.unstorable(id: id, location: location, step: try reader.read(), reason: try reader.read())

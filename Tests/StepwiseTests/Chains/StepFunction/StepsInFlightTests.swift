@@ -96,9 +96,9 @@ struct StepsInFlightTests {
     #expect(log.elements == ["cancelled: true"])
   }
 
-  // G45
+  // G45, G174
   @Test(arguments: [false, true])
-  func `Work that outlives its run begins no step`(started: Bool) async throws {
+  func `Work that outlives its run begins no step, and learns why`(started: Bool) async throws {
     let gate = Turnstile()
     let late = Once<String>()
     let chain = Chain { () in
@@ -110,8 +110,68 @@ struct StepsInFlightTests {
     }
     try await started ? chain.start().value : chain.run()
     gate.open()
-    #expect(await late.value() == "failure CancellationError()")
+    #expect(await late.value() == "failure \(ChainError.runHasEnded)")
     #expect(log.elements.isEmpty)
+    #expect("\(ChainError.runHasEnded)".contains("Task.detached"))
+  }
+
+  /// What a task that a run created gets from `step` when the gate opens.
+  private func late(isCancelled: Bool = false, _ end: @escaping @Sendable () async throws -> Void) async -> String? {
+    let (gate, late) = (Turnstile(), Once<String>())
+    let chain = Chain { () in
+      let task = Task {
+        await gate.passWhateverHappens()
+        let result = await resultOf { try await step("late") {} }
+        late.settle(result.brief)
+      }
+      if isCancelled { task.cancel() }
+      try await end()
+    }
+    _ = await chain.start().outcome
+    gate.open()
+    return await late.value()
+  }
+
+  // G174
+  @Test func `A run that failed or was cancelled has ended as well`() async {
+    #expect(await late { throw Fault() } == "failure \(ChainError.runHasEnded)")
+    #expect(await late { withUnsafeCurrentTask { $0?.cancel() } } == "failure \(ChainError.runHasEnded)")
+    #expect(await late(isCancelled: true) {} == "failure CancellationError()")
+  }
+
+  // G174
+  @Test func `Work of a run that is decided but not over is cancelled`() async {
+    let late = Once<String>()
+    let gate = Turnstile()
+    let run = Chain { () in
+      _ = Task {
+        await gate.passWhateverHappens()
+        let result = await resultOf { try await step("late") {} }
+        late.settle(result.brief)
+      }
+    }
+    .finally { _ in
+      gate.open()
+      #expect(await late.value() == "failure CancellationError()")
+    }
+    .start()
+    _ = await run.outcome
+  }
+
+  // G174
+  @Test func `A detached task belongs to no run`() async throws {
+    let late = Once<String>()
+    let gate = Turnstile()
+    try await Chain { () in
+      Task.detached {
+        await gate.passWhateverHappens()
+        let result = await resultOf { try await step("late") {} }
+        late.settle(result.brief)
+      }
+    }
+    .run()
+    gate.open()
+    #expect(await late.value()?.hasPrefix("success") == true)
   }
 
   /// Work that a run abandons, with a task of its own beside it.
