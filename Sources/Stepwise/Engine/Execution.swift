@@ -327,7 +327,7 @@ extension Execution {
   ///
   /// Code that has outlived its run is not cancelled, and a loop would take the error for its own cancellation.
   func refusal(in stepScope: StepScope?) -> any Error {
-    let hasEnded = core == nil && !Task.isCancelled && stepScope?.isAbandoned != true
+    let hasEnded = isOver && !Task.isCancelled && stepScope?.isAbandoned != true
     let isAbandoned = sequence(first: self, next: \.outer).contains { $0.origin?.stepScope?.isAbandoned ?? false }
     return hasEnded && !isAbandoned ? ChainError.runHasEnded : CancellationError()
   }

@@ -192,7 +192,7 @@ extension Frame {
   @inline(never)
   private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
     if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
-    let failedStep = error.map(execution.failedStep)
+    let failedStep = error.map { execution.failedStep(with: $0) }
     var outcome = execution.decide(with: error)
     let journal = execution.journal
     if let journal, execution.outer == nil {
