@@ -142,7 +142,7 @@ struct DetachedLoopArticleTests {
     private func synchronize() async {
       rounds += 1
       begun.record(rounds)
-      if rounds == 1 { await begun.first { $0 == 0 } }
+      if rounds == 1 { _ = await begun.first { $0 == 0 } }
       if rounds > 2 { withUnsafeCurrentTask { $0?.cancel() } }
     }
   }
@@ -153,7 +153,7 @@ struct DetachedLoopArticleTests {
     try await Chain { () in try await step("load") { await sync.touch() } }.run()
     // The first round waits until the run has ended.
     sync.begun.record(0)
-    await sync.begun.first { $0 == 3 }
+    _ = await sync.begun.first { $0 == 3 }
     #expect(await sync.rounds >= 3)
   }
 }
