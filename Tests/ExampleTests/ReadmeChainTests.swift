@@ -83,6 +83,15 @@ struct ReadmeChainTests {
   private protocol Retriable { var lastKnownValue: Int { get } }
   private struct MarketClosed: Error, Retriable { let lastKnownValue = 41 }
 
+  @Test func `Four downloads run at once`() async throws {
+    let thumbnails = Chain("download") { (url: URL) in try await download(url) }
+      .overlap(.concurrent(max: 4))
+
+    let url = try #require(URL(string: "https://example.org"))
+    let runs = (0..<9).map { _ in thumbnails.start(url) }
+    for run in runs { #expect(try await run.value.count == 8) }
+  }
+
   @Test func `recover replaces errors of a protocol`() async throws {
     @Sendable func fetchQuote(_ symbol: String) async throws -> Int {
       if symbol.isEmpty { throw Failure("no symbol") }

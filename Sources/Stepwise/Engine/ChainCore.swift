@@ -94,7 +94,7 @@ final class ChainCore: Sendable {
     self.errorHandlers = errorHandlers.reversed()
     self.finallyHandlers = finallyHandlers
     self.overlap = overlap ?? .concurrent
-    entrance = self.overlap.mode.map { Entrance(gate: Gate(slots: 1), mode: $0) }
+    entrance = self.overlap.mode.map { [slots = self.overlap.slots] in Entrance(gate: Gate(slots: slots), mode: $0) }
   }
 
   var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
@@ -180,7 +180,7 @@ extension ChainCore {
     with journal: (any RunJournal)? = nil
   ) async throws -> Execution {
     let scope = Scope.current
-    if let entrance, scope.runsInFlight.contains(where: { $0.blocks(entrance) }) { throw ChainError.reentrant }
+    if let entrance, scope.isBlocking(entrance.gate) { throw ChainError.reentrant }
     let run = Execution(self, entrance: entrance, input: input, as: child, with: journal, in: scope)
     let task = launch(run, in: scope)
     await withTaskCancellationHandler {

@@ -11,12 +11,12 @@ struct Entrance: Sendable {
 /// A gate with a number of slots: first come, first served within a priority.
 final class Gate: Sendable {
   private let machine: Lock<GateMachine<Execution>>
-  /// Whether a run inside keeps all others out.
-  let hasOneSlot: Bool
+  /// How many runs are inside at most.
+  let slots: Int
 
   init(slots: Int) {
     machine = Lock(GateMachine(slots: slots))
-    hasOneSlot = slots <= 1
+    self.slots = max(1, slots)
   }
 
   func arrive(_ run: Execution, mode: GateMode, priority: Int = 0) -> GateMachine<Execution>.ArriveAction {

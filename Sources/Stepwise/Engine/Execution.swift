@@ -214,11 +214,8 @@ extension Execution {
   /// Frees the slot, or leaves the queue.
   func leaveGate() { if let id = state.withLock({ $0.gateID }) { entrance?.gate.leave(id) } }
 
-  /// Whether the run holds the only slot of a gate.
-  func blocks(_ other: Entrance?) -> Bool {
-    guard let gate = other?.gate, gate === entrance?.gate, gate.hasOneSlot else { return false }
-    return isAdmitted && !isOver
-  }
+  /// Whether the run holds a slot of a gate.
+  func isInside(_ gate: Gate) -> Bool { gate === entrance?.gate && isAdmitted && !isOver }
 }
 
 // MARK: - Values

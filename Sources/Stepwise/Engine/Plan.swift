@@ -140,9 +140,18 @@ public struct Overlap: Sendable {
   package let name: String
   /// How a run enters the gate; nil when there is no gate.
   let mode: GateMode?
+  /// How many runs the gate admits at once.
+  var slots = 1
 
   /// The run starts immediately, concurrently with the others.
   public static let concurrent = Overlap(name: "concurrent", mode: nil)
+
+  /// The run waits while as many runs as the limit are in flight; runs start in the order of the calls.
+  ///
+  /// Use it to protect a server or the memory from too many runs. A limit below one counts as one.
+  public static func concurrent(max limit: Int) -> Overlap {
+    Overlap(name: "concurrent(max: \(limit))", mode: .queue, slots: max(1, limit))
+  }
 
   /// The run waits; runs start in the order of the calls.
   public static let serial = Overlap(name: "serial", mode: .queue)

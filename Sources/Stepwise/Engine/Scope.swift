@@ -70,11 +70,20 @@ package struct Scope: Sendable {
 
   /// Throws instead of waiting for a run that cannot complete before the current step or handler does.
   ///
-  /// That is a run around it, and one that waits for the only slot of a gate that a run around it holds.
+  /// That is a run around it, and one that waits for a gate all of whose slots runs around it hold.
   static func checkReentrancy(of run: Execution) throws {
-    for outer in current.runsInFlight where outer === run || (outer.blocks(run.entrance) && run.isWaiting) {
-      throw ChainError.reentrant
+    let isWaiting = run.entrance.map { current.isBlocking($0.gate) && run.isWaiting } ?? false
+    if isWaiting || current.runsInFlight.contains(where: { $0 === run }) { throw ChainError.reentrant }
+  }
+
+  /// Whether the runs around the code hold all slots of a gate, so that none becomes free while the code waits.
+  func isBlocking(_ gate: Gate) -> Bool {
+    var free = gate.slots
+    for outer in runsInFlight where outer.isInside(gate) {
+      free -= 1
+      if free == 0 { return true }
     }
+    return false
   }
 
   /// The known cause of a cancellation of the task.
