@@ -46,7 +46,7 @@ private struct ChainWalk {
   private static func actions(for kinds: [Node.Kind]) -> [Action] {
     var opening: [Action] = []
     var body: [Action] = []
-    var (onError, finally, overlap) = (0, 0, String?.none)
+    var (onError, finally, overlap, isCoalesced) = (0, 0, String?.none, false)
     for kind in kinds {
       switch kind {
       case .step(let name, _, let undo, _): body.append { $0.addStep(name, isUndoable: undo != nil) }
@@ -60,12 +60,17 @@ private struct ChainWalk {
       case .onError: onError += 1
       case .finally: finally += 1
       case .overlap(let policy): overlap = policy.name
+      case .coalesced: isCoalesced = true
       }
     }
     if onError > 0 { opening.append(open("try")) }
     body.append { [onError, finally] in $0.addHandlers(onError: onError, finally: finally) }
     if let overlap, overlap != Overlap.concurrent.name {
       opening.append(open("overlap: \(overlap)"))
+      body.append(close)
+    }
+    if isCoalesced {
+      opening.append(open("coalesced"))
       body.append(close)
     }
     // What covers all steps before it opens at the start, outermost first.

@@ -188,6 +188,32 @@ extension Chain {
 }
 
 extension Chain {
+  /// Lets concurrent runs with an equal key share one run.
+  ///
+  /// Use it for work that many callers want at the same time, such as an image or a token: the first one starts it, and
+  /// the others join it and receive its value or its error.
+  ///
+  /// ```swift
+  /// let images = Chain("image") { (request: ImageRequest) in try await load(request) }.coalesced(by: \.url)
+  /// ```
+  ///
+  /// A run joins in the call of `start` or `run`. A caller that is cancelled leaves alone. When the last one is
+  /// cancelled, so is the shared run; that caller waits for its end, undos and `finally` included, as for any run. Nothing
+  /// is kept after the run, so a later call starts another one.
+  ///
+  /// Like an overlap policy, this applies to the whole chain that it returns: its handlers are called once for each
+  /// shared run. What the shared run has completed is not undone when one of its callers fails later. The shared run
+  /// inherits the priority and the task-local values of the first caller, but no token around it. Its events and its
+  /// progress are those of each ``Run``. In a durable run, and with `run(id:in:)`, each run is performed on its own.
+  ///
+  /// - Parameter key: Returns the key of an input.
+  /// - Returns: A new chain; this one is unchanged.
+  public nonisolated func coalesced<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Input) -> Key
+  ) -> Chain {
+    Chain(path.appending(.coalesced { slot in key(slot.copy(as: Input.self)) }))
+  }
+
   /// Notifies an observer of the runs of this chain.
   ///
   /// It covers the whole chain that this method returns, at any position, including nested chains. A chain may have
@@ -206,4 +232,9 @@ extension Chain {
     path.identity.name = name
     return Chain(path)
   }
+}
+
+extension Chain where Input == Void {
+  /// Lets concurrent runs share one run, like ``coalesced(by:)``.
+  public nonisolated func coalesced() -> Chain { coalesced { _ in true } }
 }

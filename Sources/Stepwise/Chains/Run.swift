@@ -18,7 +18,7 @@ public class Run<Output: Sendable>: @unchecked Sendable {  // Safety: one Sendab
 
   deinit {
     // All its subscribers are gone, too.
-    handle.recorder.forget()
+    if handle.shared == nil { handle.recorder.forget() }
     handle.run.forget()
   }
 }
@@ -95,7 +95,7 @@ extension Run {
   public var failedStep: ChainStep? { handle.run.failedStep }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { handle.run.allUndoErrors }
+  public var undoErrors: [UndoError] { (handle.shared ?? handle.run).allUndoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
   ///
@@ -120,6 +120,9 @@ struct RunHandle: Sendable {
   let run: Execution
   let task: Task<Void, any Error>
   let recorder: RunRecorder
+
+  /// The run that this one shares with others.
+  var shared: Execution? { (run as? WaitingRun)?.shared.settled }
 }
 
 extension ChainCore {
@@ -136,6 +139,9 @@ extension ChainCore {
     with journal: (any RunJournal)? = nil
   ) -> RunHandle {
     var input: ValueSlot? = input
+    if let coalescing = coalescing(with: journal) {
+      return Scope.adding(token) { startWaiting(input.take() ?? ValueSlot(), priority: priority, coalescing) }
+    }
     return start(priority: priority, cancelledBy: token) { recorder in
       let input = input.take() ?? ValueSlot()
       return Execution(self, entrance: entrance, input: input, with: journal, for: recorder)

@@ -47,6 +47,8 @@ final class ChainCore: Sendable {
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
   let overlap: Overlap
+  /// How its runs share one; nil when each is on its own.
+  let coalescing: Coalescing?
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
   /// The name and the observers, if it has any.
@@ -68,6 +70,7 @@ final class ChainCore: Sendable {
     var errorHandlers: [ErrorHandler] = []
     var finallyHandlers: [FinallyHandler] = []
     var overlap: Overlap?
+    var coalescing: Coalescing?
     var first = node
     for node in nodes {
       first = node
@@ -84,6 +87,7 @@ final class ChainCore: Sendable {
       case .onError(let handler): errorHandlers.append(handler)
       case .finally(let handler): finallyHandlers.append(handler)
       case .overlap(let policy): overlap = overlap ?? policy
+      case .coalesced(let key): coalescing = coalescing ?? Coalescing(key)
       }
     }
     registry = first.registry.value
@@ -93,6 +97,7 @@ final class ChainCore: Sendable {
     self.stepCount = stepCount
     self.errorHandlers = errorHandlers.reversed()
     self.finallyHandlers = finallyHandlers
+    self.coalescing = coalescing
     self.overlap = overlap ?? .concurrent
     entrance = self.overlap.mode.map { [slots = self.overlap.slots] in Entrance(gate: Gate(slots: slots), mode: $0) }
   }
@@ -181,8 +186,11 @@ extension ChainCore {
   ) async throws -> Execution {
     let scope = Scope.current
     if let entrance, scope.isBlocking(entrance.gate) { throw ChainError.reentrant }
-    let run = Execution(self, entrance: entrance, input: input, as: child, with: journal, in: scope)
-    let task = launch(run, in: scope)
+    if let coalescing = coalescing(as: child, with: journal) {
+      return try await runWaiting(input, as: child, coalescing)
+    }
+    let run = Execution(self, entrance: entrance, input: input, as: child, with: journal)
+    let task = launch(run)
     await withTaskCancellationHandler {
       await run.ended(task)
     } onCancel: {
@@ -195,18 +203,20 @@ extension ChainCore {
   ///
   /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
   /// cancelled is not admitted, so that it displaces no other run.
-  func launch(
-    _ run: Execution,
-    priority: TaskPriority? = nil,
-    in scope: borrowing Scope = .current
-  ) -> Task<Void, any Error> {
-    counter.begin()
-    RunsBegun.forEach { $0.begin() }
-    run.tie(to: registry, in: scope)
+  func launch(_ run: Execution, priority: TaskPriority? = nil) -> Task<Void, any Error> {
+    begin(run)
     if !run.isRequested { run.enterGate(reason: overlap.name) }
     let task = spawn(priority: priority) { () async throws -> Void in await self.perform(run) }
     run.attach(task)
     return task
+  }
+
+  /// A run is in flight, and can be cancelled.
+  func begin(_ run: Execution) {
+    // The runs that share one are counted instead of it.
+    if !run.isShared { counter.begin() }
+    RunsBegun.forEach { $0.begin() }
+    run.tie(to: registry)
   }
 
   // Isolated to a parameter that is nil: a concurrent function would switch executors twice more, to bind the scope.
@@ -225,10 +235,11 @@ extension ChainCore {
   /// Ends a run, and then resumes the tasks that wait for it.
   // Kept out of the frame.
   @inline(never)
-  private func finish(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
+  func finish(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     if run.entrance != nil { run.leaveGate() }
+    if run.isShared, let run = run as? CoalescedRun { coalescing?.end(run) }
     run.complete(outcome, slot)
-    counter.end()
+    if !run.isShared { counter.end() }
     RunsBegun.forEach { $0.end() }
     if run.hasHandle { run.recording?.recorder.end(outcome.map { run }) }
     // Last: what awaits the run resumes while nothing is left to do here.

@@ -93,15 +93,17 @@ package class Execution: AnyBox, @unchecked Sendable {
     as child: Child? = nil,
     with journal: (any RunJournal)? = nil,
     for recorder: RunRecorder? = nil,
-    in scope: borrowing Scope = .current
+    hasHandle: Bool? = nil,
+    isRecorded: Bool = true
   ) {
-    let isAwaited = recorder == nil
+    let scope = Scope.current
+    let isAwaited = !(hasHandle ?? (recorder != nil))
     let context = isAwaited ? scope.context : scope.context?.ofStartedRuns
     let enclosing = isAwaited ? scope.runInFlight : nil
     origin = isAwaited ? .inside(scope, as: child, stepCount: core.stepCount) : nil
     self.journal = child?.outer.journal ?? journal
-    hasHandle = !isAwaited
-    recording = Self.recording(of: core, recorder, as: child, in: context?.observation)
+    self.hasHandle = !isAwaited
+    recording = isRecorded ? Self.recording(of: core, recorder, as: child, in: context?.observation) : nil
     depth = enclosing.map { $0.depth + 1 } ?? 0
     self.entrance = entrance
     let machine = RunMachine(isGated: entrance != nil)
@@ -153,6 +155,9 @@ package class Execution: AnyBox, @unchecked Sendable {
       _ = state.withLock { exchange(&$0.enclosing, with: next) }
     }
   }
+
+  /// Whether several runs share it, which are counted instead of it.
+  var isShared: Bool { false }
 
   // MARK: - Handlers of a job
 
@@ -230,6 +235,17 @@ extension Execution {
   /// Removes the input, or the output; empty when it was removed before.
   func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
 
+  /// A slot with a copy of the output.
+  func copyOutput() -> ValueSlot {
+    let copy: ValueSlot? = state.withLock { state in
+      switch state.value {
+      case .some(let output): return output.copied()
+      case nil: return nil
+      }
+    }
+    return copy ?? ValueSlot()
+  }
+
   /// Removes the output of a run that has completed, or throws its error.
   @usableFromInline
   func takeOutput() throws -> ValueSlot {
@@ -306,6 +322,13 @@ extension Execution {
   func failCall(_ name: String, _ error: any Error) {
     let step = ChainStep(index: lastIndex, name: name)
     add(FailedCall(step: step, error: error, isInterrupted: Task.isCancelled))
+  }
+
+  /// A step of the run that this one waits for has failed.
+  func fail(at step: ChainStep, _ error: any Error) {
+    let index = firstStep + step.index
+    enter(index)
+    add(FailedCall(step: ChainStep(index: index, name: step.name), error: error, isInterrupted: false))
   }
 
   private func add(_ call: FailedCall) {

@@ -14,6 +14,9 @@ package typealias StepUndo = @Sendable (borrowing ValueSlot) -> (@Sendable () as
 @usableFromInline package typealias ErrorHandler = @Sendable (any Error, ChainStep) async -> Void
 @usableFromInline package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 
+/// Returns the key by which runs share one, from the slot that holds their input.
+@usableFromInline package typealias RunKey = @Sendable (borrowing ValueSlot) -> any Hashable & Sendable
+
 /// One element of a chain, and a link to the one before it.
 ///
 /// Chains share the elements that they have in common. The link has this class as its type instead of a protocol or a
@@ -31,6 +34,7 @@ package final class Node: Sendable {
     case onError(ErrorHandler)
     case finally(FinallyHandler)
     case overlap(Overlap)
+    case coalesced(RunKey)
   }
 
   let parent: Node?

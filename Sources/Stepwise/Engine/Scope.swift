@@ -72,6 +72,7 @@ package struct Scope: Sendable {
   ///
   /// That is a run around it, and one that waits for a gate all of whose slots runs around it hold.
   static func checkReentrancy(of run: Execution) throws {
+    let run = (run as? WaitingRun)?.shared.settled ?? run
     let isWaiting = run.entrance.map { current.isBlocking($0.gate) && run.isWaiting } ?? false
     if isWaiting || current.runsInFlight.contains(where: { $0 === run }) { throw ChainError.reentrant }
   }
@@ -106,6 +107,12 @@ package struct Scope: Sendable {
   static func adding<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
     guard let token else { return start() }
     return $current.withValue(.inside(token), operation: start)
+  }
+
+  /// The scope of a run that several share: the observers here, without a run or a token.
+  var ofSharedRuns: Scope {
+    let context = (context?.observation).map { Context.empty.observed(by: $0) }
+    return Scope(execution: nil, record: nil, ownContext: context, details: nil)
   }
 
   static func observed(by observation: ObservationScope) -> Scope {

@@ -73,6 +73,21 @@ package struct ValueSlot: ~Copyable, @unchecked Sendable {
     memory.assumingMemoryBound(to: Value.self).pointee
   }
 
+  /// Another slot with a copy of the value, if there is one.
+  func copied() -> ValueSlot {
+    var copy = ValueSlot()
+    if let occupant { Self.copy(occupant, at: memory, to: &copy) }
+    return copy
+  }
+
+  private static func copy<Value: Sendable>(
+    _ type: Value.Type,
+    at memory: UnsafeMutableRawPointer,
+    to slot: inout ValueSlot
+  ) {
+    slot.put(memory.assumingMemoryBound(to: Value.self).pointee)
+  }
+
   @usableFromInline
   mutating func makeRoom<Value>(for type: Value.Type) {
     if capacity > 0 { memory.deallocate() }

@@ -12,39 +12,67 @@ struct SharingRecipeTests {
   let clock = ManualClock()
   let log = Recorder<String>()
 
-  actor Session {
-    private let refresh: Chain<Void, String>
-    private var refreshing: Run<String>?
-
-    init(_ refresh: Chain<Void, String>) { self.refresh = refresh }
-
-    func token() async throws -> String {
-      if let refreshing, !refreshing.isFinished { return try await refreshing.value }
-      let run = refresh.start()
-      refreshing = run
-      return try await run.value
-    }
-  }
-
   @Test
   func `Many callers refresh a token once`() async throws {
     let (log, open) = (log, CancellationToken())
-    let session = Session(
-      Chain("refresh") {
-        log.record("refresh")
-        await open.waitForCancellation()
-        return "token"
-      }
-    )
-    let callers = (0..<5).map { _ in Task { try await session.token() } }
-    await log.elements(atLeast: 1)
+    @Sendable func requestToken() async throws -> String {
+      log.record("refresh")
+      await open.waitForCancellation()
+      return "token"
+    }
+
+    let refresh = Chain("refresh") { () in try await requestToken() }.coalesced()
+    let callers = (0..<5).map { _ in Task { try await refresh.run() } }
+    while refresh.runsInFlight < 5 { await Task.yield() }
     callers[0].cancel()
     await #expect(throws: CancellationError.self) { try await callers[0].value }
     open.cancel()
     for caller in callers.dropFirst() { #expect(try await caller.value == "token") }
     #expect(log.elements == ["refresh"])
-    #expect(try await session.token() == "token")
+
+    let token = try await refresh.run()
+
+    #expect(token == "token")
     #expect(log.elements == ["refresh", "refresh"])
+  }
+
+  actor ImageCache {
+    private let load: Chain<URL, Data>
+    private var images: [URL: Data] = [:]
+
+    init(_ load: Chain<URL, Data>) { self.load = load.coalesced(by: \.self) }
+
+    func image(at url: URL) async throws -> Data {
+      if let image = images[url] { return image }
+      let image = try await load.run(url)
+      images[url] = image
+      return image
+    }
+  }
+
+  private struct ImageRequest: Sendable {
+    let url: URL
+    let size: Int
+  }
+
+  @Test
+  func `An image is loaded once`() async throws {
+    let (log, url) = (log, try #require(URL(string: "https://example.org/cat")))
+    let cache = ImageCache(
+      Chain("image") { (url: URL) in
+        log.record("load")
+        return try await download(url)
+      }
+    )
+    async let first = cache.image(at: url)
+    async let second = cache.image(at: url)
+    #expect(try await first == second)
+    #expect(try await cache.image(at: url).count == 8)
+    #expect(log.elements == ["load"])
+
+    @Sendable func load(_ request: ImageRequest) async throws -> Int { request.size }
+    let images = Chain("image") { (request: ImageRequest) in try await load(request) }.coalesced(by: \.url)
+    #expect(try await images.run(ImageRequest(url: url, size: 3)) == 3)
   }
 
   @Test

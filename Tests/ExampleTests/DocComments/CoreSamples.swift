@@ -158,3 +158,10 @@ private func progress(files: [String], load: (String) async throws -> Void) asyn
   StepProgress.expect(steps: files.count)
   for file in files { try await step(file) { try await load(file) } }
 }
+
+private struct ImageRequest: Sendable { let url: URL }
+
+private func coalescing(load: @escaping @Sendable (ImageRequest) async throws -> Data) {
+  let images = Chain("image") { (request: ImageRequest) in try await load(request) }.coalesced(by: \.url)
+  show(images)
+}

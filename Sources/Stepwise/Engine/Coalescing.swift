@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// Which runs of a chain share one run: those that begin while it is in flight, with an equal key.
+///
+/// A shared run is in flight apart from all tasks, like a started one. The runs that share it wait for it, and perform
+/// nothing.
+final class Coalescing: Sendable {
+  private struct Entry {
+    let run: CoalescedRun
+    var waiterCount = 1
+  }
+
+  private struct State {
+    /// The shared runs in flight, by the hashes of their keys.
+    var entries: [Int: [Entry]] = [:]
+    var changeCount = 0
+  }
+
+  let makeKey: RunKey
+  private let state = Lock(State())
+
+  init(_ makeKey: @escaping RunKey) { self.makeKey = makeKey }
+
+  /// Returns the shared run for a key, if it is in flight.
+  func run(for key: any Hashable & Sendable) -> CoalescedRun? {
+    Self.match(state.withLock { $0.entries[key.hashValue] ?? [] }, key)
+  }
+
+  /// Joins the shared run for a key, or begins one; returns whether it is new.
+  func join(_ key: any Hashable & Sendable, _ make: (_ hash: Int) -> CoalescedRun) -> (run: CoalescedRun, isNew: Bool) {
+    let hash = key.hashValue
+    while true {
+      let (entries, changeCount) = state.withLock { ($0.entries[hash] ?? [], $0.changeCount) }
+      // Keys are compared outside of the lock, because that is code of the user.
+      let match = Self.match(entries, key)
+      let joined = state.withLock { state -> (CoalescedRun, Bool)? in
+        guard state.changeCount == changeCount else { return nil }
+        if let match, let index = state.entries[hash]?.firstIndex(where: { $0.run === match }) {
+          state.entries[hash]?[index].waiterCount += 1
+          return (match, false)
+        }
+        let run = make(hash)
+        state.entries[hash, default: []].append(Entry(run: run))
+        state.changeCount += 1
+        return (run, true)
+      }
+      if let joined { return joined }
+    }
+  }
+
+  /// A run no longer waits for a shared one.
+  ///
+  /// - Returns: Whether it was the last one, and the shared run is to be cancelled; nil when the shared run has ended.
+  func leave(_ run: CoalescedRun) -> Bool? {
+    state.withLock { state in
+      guard let index = state.entries[run.keyHash]?.firstIndex(where: { $0.run === run }) else { return nil }
+      state.entries[run.keyHash]?[index].waiterCount -= 1
+      guard state.entries[run.keyHash]?[index].waiterCount == 0 else { return false }
+      Self.remove(run, from: &state)
+      return true
+    }
+  }
+
+  /// The shared run has ended, and a further run does not join it.
+  func end(_ run: CoalescedRun) { state.withLock { Self.remove(run, from: &$0) } }
+
+  private static func remove(_ run: CoalescedRun, from state: inout State) {
+    state.entries[run.keyHash]?.removeAll { $0.run === run }
+    if state.entries[run.keyHash]?.isEmpty ?? false { state.entries[run.keyHash] = nil }
+    state.changeCount += 1
+  }
+
+  private static func match(_ entries: [Entry], _ key: any Hashable & Sendable) -> CoalescedRun? {
+    entries.first { AnyHashable($0.run.key) == AnyHashable(key) }?.run
+  }
+}
+
+/// A run that several runs with an equal key share.
+final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
+  let key: any Hashable & Sendable
+  let keyHash: Int
+  /// Where the runs that share it are observed.
+  let recorder: RunRecorder
+  let task = OnceCell<Task<Void, any Error>>()
+
+  override var isShared: Bool { true }
+
+  init(
+    _ core: ChainCore,
+    _ input: consuming ValueSlot,
+    _ key: any Hashable & Sendable,
+    hash: Int,
+    inside enclosing: Execution?
+  ) {
+    self.key = key
+    keyHash = hash
+    let observation = Scope.current.context?.observation
+    recorder = RunRecorder(of: core.summary, .make(for: core.summary, core.identity.observers, in: observation))
+    super.init(core, entrance: core.entrance, input: input, for: recorder)
+    state.withLock { $0.enclosing = enclosing }
+  }
+}
+
+/// A run that waits for a shared one instead of performing steps.
+final class WaitingRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
+  /// Empty when the run was cancelled before it joined one.
+  let shared = OnceCell<CoalescedRun>()
+  /// Ends with the run, when there is no shared one to observe.
+  let ownRecorder: RunRecorder
+
+  init(_ core: ChainCore, as child: Child?, hasHandle: Bool) {
+    ownRecorder = RunRecorder(of: core.summary, nil)
+    super.init(core, entrance: nil, input: ValueSlot(), as: child, hasHandle: hasHandle, isRecorded: false)
+  }
+}
+
+// MARK: - Running
+
+extension ChainCore {
+  /// Returns how the runs are shared that begin here; nil when they are not, or when a journal has to know their steps.
+  func coalescing(as child: Child? = nil, with journal: (any RunJournal)?) -> Coalescing? {
+    guard let coalescing, journal == nil, child?.outer.journal == nil, Scope.currentJournal == nil else { return nil }
+    return coalescing
+  }
+
+  /// Runs the chain by joining a shared run, which the caller's task awaits and leaves when it is cancelled.
+  ///
+  /// - Throws: ``ChainError/reentrant`` when the shared run would wait for itself.
+  func runWaiting(_ input: consuming ValueSlot, as child: Child?, _ coalescing: Coalescing) async throws -> Execution {
+    let (scope, key) = (Scope.current, coalescing.makeKey(input))
+    if let shared = coalescing.run(for: key), scope.runsInFlight.contains(where: { $0 === shared }) {
+      throw ChainError.reentrant
+    }
+    let run = WaitingRun(self, as: child, hasHandle: false)
+    let task = launch(run, on: input, key, coalescing)
+    await withTaskCancellationHandler {
+      await run.ended(task)
+    } onCancel: {
+      run.cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason))
+    }
+    return run
+  }
+
+  /// Starts a run that joins a shared one, and shows that one's events.
+  func startWaiting(_ input: consuming ValueSlot, priority: TaskPriority?, _ coalescing: Coalescing) -> RunHandle {
+    let key = coalescing.makeKey(input)
+    let run = WaitingRun(self, as: nil, hasHandle: true)
+    let task = launch(run, on: input, key, coalescing, priority: priority)
+    return RunHandle(run: run, task: task, recorder: run.shared.settled?.recorder ?? run.ownRecorder)
+  }
+
+  /// Begins a run that joins a shared one before this method returns, in the order of the calls.
+  func launch(
+    _ waiter: WaitingRun,
+    on input: consuming ValueSlot,
+    _ key: any Hashable & Sendable,
+    _ coalescing: Coalescing,
+    priority: TaskPriority? = nil
+  ) -> Task<Void, any Error> {
+    begin(waiter)
+    if !waiter.isRequested {
+      let enclosing = waiter.hasHandle ? nil : Scope.current.runInFlight
+      var input: ValueSlot? = input
+      // Neither a token around the first caller nor its run cancels what others wait for.
+      Scope.$current.withValue(Scope.current.ofSharedRuns) {
+        let (run, isNew) = coalescing.join(key) { hash in
+          CoalescedRun(self, input.take() ?? ValueSlot(), key, hash: hash, inside: enclosing)
+        }
+        waiter.shared.settle(run)
+        if isNew { return _ = run.task.settle(launch(run, priority: priority)) }
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+          run.task.settled?.escalatePriority(to: priority ?? Task.currentPriority)
+        }
+      }
+    }
+    let task = spawn(priority: priority) { () async throws -> Void in await self.wait(waiter, coalescing) }
+    waiter.attach(task)
+    return task
+  }
+
+  private func wait(_ waiter: WaitingRun, _ coalescing: Coalescing) async {
+    var output = ValueSlot()
+    let outcome = await outcome(of: waiter, coalescing, &output)
+    if waiter.shared.settled == nil { waiter.ownRecorder.end(outcome.map { waiter }) }
+    finish(waiter, outcome, output)
+  }
+
+  private func outcome(
+    of waiter: WaitingRun,
+    _ coalescing: Coalescing,
+    _ output: inout ValueSlot
+  ) async -> Outcome<Void> {
+    guard let shared = waiter.shared.settled else { return waiter.decide(with: CancellationError()) }
+    if await shared.completion.value() == nil, !shared.isOver {
+      let isLast = coalescing.leave(shared)
+      if isLast == false { return waiter.decide(with: CancellationError()) }
+      // The last one cancels the shared run, and ends as it does: with its value, if it still returns one.
+      if isLast == true { shared.cancel(waiter.request ?? CancellationRequest(.task)) }
+      await shared.completion.valueIgnoringCancellation()
+    }
+    switch shared.completed {
+    case .resolved:
+      output = shared.copyOutput()
+      return waiter.decide(with: nil)
+    case .failed(let error):
+      if let step = shared.failedStep { waiter.fail(at: step, error) }
+      return waiter.decide(with: error)
+    case .cancelled(let cancellation):
+      waiter.cancel(CancellationRequest(.handle, reason: cancellation.reason))
+      return waiter.decide(with: cancellation.underlyingError ?? CancellationError())
+    case nil: return waiter.decide(with: CancellationError())
+    }
+  }
+}
