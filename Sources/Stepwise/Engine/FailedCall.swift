@@ -22,8 +22,9 @@ struct FailedCall: Sendable {
   }
 
   private static func isSameObject(_ first: any Error, _ second: any Error) -> Bool {
-    // Safety: an error is one reference to a box, which both keep alive; only the addresses are compared.
-    unsafeBitCast(first, to: UInt.self) == unsafeBitCast(second, to: UInt.self)
+    // Safety: an error is one reference to a box, which both keep alive; only the addresses are compared. Without the
+    // coercions, the value in the box would be cast.
+    unsafeBitCast(first as any Error, to: UInt.self) == unsafeBitCast(second as any Error, to: UInt.self)
   }
 
   private static func isEqual(_ first: any Error, _ second: any Error) -> Bool {

@@ -179,7 +179,7 @@ struct StepFunctionTests {
 
   // G41
   @Test(arguments: [false, true])
-  func `The last inner step that threw is the failed step`(started: Bool) async throws {
+  func `The inner step that threw the error of the run is the failed step`(started: Bool) async throws {
     func failedStep(_ body: @escaping @Sendable () async throws -> Void) async throws -> String? {
       let steps = Recorder<ChainStep>()
       let chain = Chain("zero") { () in }.then("plan", body).then("after") {}.onError { _, step in steps.record(step) }
@@ -199,7 +199,7 @@ struct StepFunctionTests {
       try await failedStep {
         try? await step("a") { try await fails(1) }
         try await fails(2)
-      } == "1 a"
+      } == "1 plan"
     )
     #expect(
       try await failedStep {
