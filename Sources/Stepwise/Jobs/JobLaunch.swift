@@ -116,7 +116,11 @@ struct JobInput<Value: Sendable>: Sendable {
   func callPending() {
     guard callState.withLock({ $0.calls.isBusy }) else { return }
     // The handlers are shielded from the cancellation of the work, and have no step to report to.
-    _ = spawn { @MainActor () async throws -> Void in await outsideRuns { await self.makePendingCalls() } }
+    let end = WorkElsewhere.start()
+    _ = spawn { @MainActor () async throws -> Void in
+      await outsideRuns { await self.makePendingCalls() }
+      end?()
+    }
   }
 
   private func silence() { _ = callState.withLock { $0.calls.silence() } }
@@ -136,7 +140,11 @@ struct JobInput<Value: Sendable>: Sendable {
       // A handler that is in progress is awaited even when no call follows it.
       return state.calls.isBusy || (!state.calls.isSilent && state.handlers.include(outcome))
     }
-    if isNeeded { await Scope.$current.withValue(.outside) { await callHandlers(for: outcome, with: output) } }
+    if isNeeded {
+      await WorkElsewhere.whileBusy {
+        await Scope.$current.withValue(.outside) { await callHandlers(for: outcome, with: output) }
+      }
+    }
     // Released outside the lock.
     let (updates, _, _) = callState.withLock { state in
       state.isOver = true

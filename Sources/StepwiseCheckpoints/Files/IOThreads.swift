@@ -40,8 +40,10 @@ package final class IOThreads: Sendable {
   /// Runs the work on one of the threads and waits for it, regardless of cancellation.
   @concurrent
   package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      submit { continuation.resume(with: Result(catching: work)) }
+    try await WorkElsewhere.whileBusy {
+      try await withCheckedThrowingContinuation { continuation in
+        submit { continuation.resume(with: Result(catching: work)) }
+      }
     }
   }
 

@@ -144,9 +144,10 @@ extension ManualClock {
   ///
   /// Suspends until the body returns. The body runs on a separate thread, together with its child tasks, the default
   /// actors that it calls, and the runs that it starts. The time advances only while all of them are suspended, so
-  /// sleepers wake in the order of their deadlines. Other work is not waited for: the main actor, other actors with
-  /// their own executor, `Task.detached`, files, the network. A body that polls is never suspended, so the time does
-  /// not advance; await instead.
+  /// sleepers wake in the order of their deadlines. What the library does elsewhere for them is waited for as well: the
+  /// files of a checkpoint store, and the handlers of jobs on the main actor. Other work is not: the main actor, other
+  /// actors with their own executor, `executor(_:)`, `Task.detached`, your own files, the network. A body that polls is
+  /// never suspended, so the time does not advance; await instead.
   ///
   /// Cancellation reaches the body. The time stops when the body returns, even if tasks still sleep.
   /// - Parameter body: The work.
@@ -159,7 +160,7 @@ extension ManualClock {
     return try await withTaskExecutorPreference(executor) { @concurrent in
       // Cancelled and awaited when the body has ended.
       async let _: Void = passTime(when: executor)
-      return try await body()
+      return try await WorkElsewhere.$current.withValue(executor.workElsewhere, operation: body)
     }
   }
 
@@ -295,6 +296,11 @@ final class QuietExecutor: TaskExecutor {
         jobs.mutate { $0 -= 1 }
       }
     }
+  }
+
+  /// What the library does elsewhere counts as a job.
+  var workElsewhere: WorkElsewhere {
+    WorkElsewhere(begin: { self.jobs.mutate { $0 += 1 } }, end: { self.jobs.mutate { $0 -= 1 } })
   }
 
   /// Suspends until no job is queued or running, or until the waiting task is cancelled.

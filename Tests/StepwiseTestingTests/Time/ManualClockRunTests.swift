@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Foundation
 import Stepwise
 import StepwiseTesting
 import Testing
@@ -106,5 +107,26 @@ struct ManualClockRunTests {
       MainActor.assertIsolated()
     }
     #expect(clock.now.offset == .seconds(5))
+  }
+
+  // G170
+  /// The handler keeps the main actor busy until the deadline's timer sleeps, and then for a while.
+  @Test
+  func `No time passes while a job calls its handlers on the main actor`() async throws {
+    for _ in 0..<20 {
+      let (clock, times) = (ManualClock(), Recorder<Duration>())
+      @Sendable func spin() {
+        for _ in 0..<20_000 where clock.sleeperCount < 1 { sched_yield() }
+        for _ in 0..<200 { sched_yield() }
+        times.record(clock.now.offset)
+      }
+      let job = Job("work") { (number: Int) in number }
+        .deadline(.seconds(60), clock: clock)
+        .onStart { spin() }
+        .onFinish { _ in spin() }
+      let outcome = try await clock.run { await job.launch(1, on: JobQueue(maxConcurrent: 1)).outcome }
+      #expect("\(outcome)".hasPrefix("resolved"))
+      #expect(times.elements == [.zero, .zero])
+    }
   }
 }
