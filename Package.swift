@@ -140,6 +140,14 @@ let package = Package(
         "StepwiseTracing", "Loopback",
       ]
     ),
+    // The samples again, as links, in a target whose default isolation is the main actor.
+    .testTarget(
+      name: "MainActorExampleTests",
+      dependencies: [
+        "Stepwise", "StepwiseCheckpoints", "StepwiseHTTP", "StepwiseTesting", "StepwiseTracing", "Loopback",
+      ],
+      swiftSettings: [.defaultIsolation(MainActor.self)]
+    ),
     .testTarget(
       name: "LegacyTests",
       dependencies: [

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Stepwise
+import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
@@ -24,9 +25,9 @@ actor WeatherServer {
 
 struct ServerIsBusy: Error {}
 
-private let printed = Recorder<String>()
+private nonisolated let printed = Recorder<String>()
 
-private func print(_ text: some Any) { printed.record("\(text)") }
+private nonisolated func print(_ text: some Any) { printed.record("\(text)") }
 
 func forecast(
   from server: WeatherServer,
@@ -70,7 +71,7 @@ struct GettingStartedTests {
   @Test
   func `The first program prints the error of its step`() async {
     let printed = Recorder<String>()
-    @Sendable func print(_ text: String) { printed.record(text) }
+    let print = Printer(printed: printed)
     func forecast(from server: WeatherServer) -> Chain<String, String> {
       Chain("fetch") { (city: String) in try await server.forecast(for: city) }
         .then("shout") { text in text.uppercased() }
@@ -116,5 +117,22 @@ struct GettingStartedTests {
     print(await waiting.outcome)
 
     #expect(printed.elements.first?.hasPrefix("cancelled: the user left") == true)
+  }
+}
+
+/// The words that an app needs whose code is on the main actor.
+@Suite(.timeLimit(.minutes(5)))
+struct MainActorArticleTests {
+  nonisolated struct Order: Codable, Sendable {
+    let amount: Int
+  }
+
+  nonisolated func total(of orders: [Order]) -> Int { orders.reduce(0) { $0 + $1.amount } }
+
+  @Test func `Values and functions of steps are not isolated`() async throws {
+    let store = MemoryCheckpointStore()
+    let chain = Chain("total") { (orders: [Order]) in try await step("sum") { total(of: orders) } }
+    let orders = [Order(amount: 3), Order(amount: 4)]
+    #expect(try await chain.run(orders, id: "total", in: store) == 7)
   }
 }

@@ -86,7 +86,7 @@ struct ReadmeBehaviourTests {
 
   // G86
   @Test func `A lost callback is noticed when onCancel holds its object weakly`() async {
-    final class Request: Sendable {
+    nonisolated final class Request: Sendable {
       let completion: @Sendable (Int) -> Void
       init(completion: @escaping @Sendable (Int) -> Void) { self.completion = completion }
       func cancel() {}

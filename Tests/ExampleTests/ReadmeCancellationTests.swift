@@ -10,7 +10,7 @@ import Testing
 struct ReadmeCancellationTests {
   @Test func `A run is cancelled through its handle`() async throws {
     let printed = Recorder<String>()
-    @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
+    let print = Printer(printed: printed)
     let endless = Endless()
     let search = Chain("search") { (text: String) in try await endless(text) }
 
@@ -50,7 +50,7 @@ struct ReadmeCancellationTests {
   }
 
   @Test func `A token serves code that only checks tokens`() async throws {
-    @Sendable func importRows(_ rows: [Int], _ token: CancellationToken) throws -> Int {
+    let importRows: @Sendable ([Int], CancellationToken) throws -> Int = { rows, token in
       try rows.reduce(0) { sum, row in
         try token.checkCancellation()
         return sum + row

@@ -10,7 +10,7 @@ import Testing
 struct ReadmeChainTests {
   @Test func `A program counts its own words`() async throws {
     let printed = Recorder<String>()
-    @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
+    let print = Printer(printed: printed)
 
     let wordCount = Chain("read") { (file: URL) in try String(contentsOf: file, encoding: .utf8) }
       .then("count") { text in text.split(whereSeparator: \.isWhitespace).count }
@@ -28,7 +28,7 @@ struct ReadmeChainTests {
   @Test func `A chain is built from closures, steps and functions`() async throws {
     let url = try #require(URL(string: "https://example.org/cat.png"))
     let logged = Recorder<String>()
-    @Sendable func log(_ error: any Error) { logged.record("\(error)") }
+    let log: @Sendable (any Error) -> Void = { error in logged.record("\(error)") }
     let spinner = Spinner()
 
     let thumbnail = Chain("download") { (url: URL) in try await download(url) }
@@ -80,8 +80,8 @@ struct ReadmeChainTests {
     #expect(page.contains(firstPart))
   }
 
-  private protocol Retriable { var lastKnownValue: Int { get } }
-  private struct MarketClosed: Error, Retriable { let lastKnownValue = 41 }
+  private nonisolated protocol Retriable { var lastKnownValue: Int { get } }
+  private nonisolated struct MarketClosed: Error, Retriable { let lastKnownValue = 41 }
 
   @Test func `Four downloads run at once`() async throws {
     let thumbnails = Chain("download") { (url: URL) in try await download(url) }

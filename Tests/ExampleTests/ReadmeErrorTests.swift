@@ -14,8 +14,8 @@ struct ReadmeErrorTests {
     let url = try #require(URL(string: "ftp://example.org"))
     let logged = Recorder<String>()
     let shown = Recorder<String>()
-    @Sendable func log(_ line: String) { logged.record(line) }
-    @Sendable func show(_ step: String, _ error: any Error) { shown.record("\(step): \(error)") }
+    let log: @Sendable (String) -> Void = { line in logged.record(line) }
+    let show: @Sendable (String, any Error) -> Void = { step, error in shown.record("\(step): \(error)") }
     let thumbnail = Chain("download") { (url: URL) in try await download(url) }
     await logFailure(of: thumbnail, for: url, log: log, show: show)
     #expect(logged.elements == ["download failed: cannot download ftp://example.org"])

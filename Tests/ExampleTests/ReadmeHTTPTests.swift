@@ -70,7 +70,7 @@ struct ReadmeHTTPTests {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("readme-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
     let shown = Recorder<String>()
-    @Sendable func show(_ value: some Sendable) { shown.record("\(value)") }
+    let show = Printer(printed: shown)
     let response = try await HTTP.download(address, to: file) { progress in
       show(progress.fractionCompleted ?? 0)
     }

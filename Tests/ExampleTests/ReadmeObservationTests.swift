@@ -12,7 +12,7 @@ struct ReadmeObservationTests {
   let printed = Recorder<String>()
 
   @Test func `Events report what happens`() async {
-    @Sendable func print(_ text: String) { printed.record(text) }
+    let print = Printer(printed: printed)
     let chain = Chain("load") { (number: Int) in number }.then("double") { $0 * 2 }
 
     let run = chain.start(21)
@@ -53,7 +53,7 @@ struct ReadmeObservationTests {
   private struct CardRefused: Error {}
 
   @Test func `A trace shows what a run did`() async {
-    @Sendable func print(_ text: String) { printed.record(text) }
+    let print = Printer(printed: printed)
     let checkout = Chain("reserve", undo: { _ in }) { (item: String) in item }
       .then("pay") { (_: String) -> String in throw CardRefused() }
 
@@ -77,7 +77,7 @@ struct ReadmeObservationTests {
 
   @Test
   func `A chain describes its steps, and what covers them`() {
-    @Sendable func print(_ text: String) { printed.record(text) }
+    let print = Printer(printed: printed)
 
     let picture = Chain("download") { (url: URL) in try await download(url) }
       .retry(RetryPolicy(maxAttempts: 3, backoff: .none))

@@ -27,6 +27,22 @@ struct SourceTests {
     #expect(proved.subtracting(promised).sorted() == [], "tests of a guarantee that the page does not have")
   }
 
+  // G171
+  @Test func `The samples of README and Cookbook are also compiled on the main actor`() throws {
+    func names(in folder: String) throws -> Set<String> {
+      let folder = DocumentationDriftTests.root.appending(path: "Tests/\(folder)").path
+      return Set(try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") })
+    }
+    let samples = try names(in: "ExampleTests").filter { name in
+      ["Readme", "GettingStarted", "Step", "DurableArticle"].contains { name.hasPrefix($0) }
+    }
+    #expect(samples.count > 10)
+    #expect(samples.subtracting(try names(in: "MainActorExampleTests")) == [])
+    #expect(try names(in: "ExampleTests/Cookbook") == names(in: "MainActorExampleTests/Cookbook"))
+    let manifest = try lines(of: "Package.swift").joined(separator: "\n")
+    #expect(manifest.contains(/name: "MainActorExampleTests",[^}]*\.defaultIsolation\(MainActor\.self\)/))
+  }
+
   @Test func `Unsafe code says why it is right`() throws {
     let patterns = ["@unchecked", "nonisolated(unsafe)", "try!", "fatalError(", "preconditionFailure("]
     for file in try files(in: "Sources") {

@@ -161,12 +161,12 @@ struct DetachedLoopArticleTests {
 /// A function with typed throws around a step.
 @Suite(.timeLimit(.minutes(5)))
 struct TypedThrowsArticleTests {
-  private enum BankError: Error {
+  private nonisolated enum BankError: Error {
     case refused
     case interrupted(any Error)
   }
 
-  private struct Bank: Sendable {
+  private nonisolated struct Bank: Sendable {
     func charge(_ amount: Int) async throws(BankError) -> Receipt {
       if amount == 0 { throw .refused }
       return Receipt(amount: amount)
@@ -192,15 +192,15 @@ struct TypedThrowsArticleTests {
   }
 }
 
-private struct Cart: Sendable, Codable { let total: Int }
-private struct Parcel: Sendable { let id: Int }
-private struct Goods: Sendable, Codable {
+private nonisolated struct Cart: Sendable, Codable { let total: Int }
+private nonisolated struct Parcel: Sendable { let id: Int }
+private nonisolated struct Goods: Sendable, Codable {
   let number: Int
   var parcels: [Parcel] { [Parcel(id: 1), Parcel(id: 2)] }
 }
-private struct Receipt: Sendable, Equatable, Codable { let amount: Int }
+private nonisolated struct Receipt: Sendable, Equatable, Codable { let amount: Int }
 
-private struct Stock: Sendable {
+private nonisolated struct Stock: Sendable {
   let log = Recorder<String>()
 
   func reserve(_ cart: Cart) async throws -> Goods {
@@ -211,7 +211,7 @@ private struct Stock: Sendable {
   func release(_ goods: Goods) async { log.record("release \(goods.number)") }
 }
 
-private struct Bank: Sendable {
+private nonisolated struct Bank: Sendable {
   let log = Recorder<String>()
 
   func charge(_ amount: Int) async throws -> Receipt {
@@ -223,7 +223,7 @@ private struct Bank: Sendable {
 }
 
 /// Ships each parcel once.
-private struct Courier: Sendable {
+private nonisolated struct Courier: Sendable {
   struct IsClosed: Error, Equatable {}
 
   let log = Recorder<String>()
@@ -234,13 +234,13 @@ private struct Courier: Sendable {
   }
 }
 
-private struct Post: Sendable {
+private nonisolated struct Post: Sendable {
   let log = Recorder<String>()
 
   func confirm(_ receipt: Receipt) async throws { log.record("confirm \(receipt.amount)") }
 }
 
-private struct Books: Sendable {
+private nonisolated struct Books: Sendable {
   let log = Recorder<String>()
 
   func enter(_ receipt: Receipt) async throws { log.record("enter \(receipt.amount)") }

@@ -50,7 +50,7 @@ struct SharingRecipeTests {
     }
   }
 
-  private struct ImageRequest: Sendable {
+  private nonisolated struct ImageRequest: Sendable {
     let url: URL
     let size: Int
   }

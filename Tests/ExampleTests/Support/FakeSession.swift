@@ -5,7 +5,7 @@ import Foundation
 import StepwiseTesting
 
 /// Calls back like `URLSession`, when the test requests it.
-final class FakeSession: Sendable {
+nonisolated final class FakeSession: Sendable {
   typealias Completion = @Sendable (Data?, String?, (any Error)?) -> Void
 
   let tasks = Recorder<FakeTask>()
@@ -15,7 +15,7 @@ final class FakeSession: Sendable {
   }
 }
 
-final class FakeTask: Sendable {
+nonisolated final class FakeTask: Sendable {
   let url: URL
   let isCancelled = Recorder<Bool>()
   private let session: FakeSession

@@ -5,7 +5,7 @@ import Foundation
 import StepwiseTesting
 
 /// What the samples of the documentation name without declaring it.
-struct Image: Sendable, Equatable {
+nonisolated struct Image: Sendable, Equatable {
   var width: Int
 
   init(_ data: Data) throws {
@@ -20,11 +20,11 @@ struct Image: Sendable, Equatable {
   }
 }
 
-struct File: Sendable, Equatable {
+nonisolated struct File: Sendable, Equatable {
   let name: String
 }
 
-struct Failure: Error, Equatable, CustomStringConvertible {
+nonisolated struct Failure: Error, Equatable, CustomStringConvertible {
   let description: String
 
   init(_ description: String) {
@@ -32,12 +32,12 @@ struct Failure: Error, Equatable, CustomStringConvertible {
   }
 }
 
-func download(_ url: URL) async throws -> Data {
+nonisolated func download(_ url: URL) async throws -> Data {
   guard url.scheme == "https" else { throw Failure("cannot download \(url)") }
   return Data(count: 8)
 }
 
-func save(_ image: Image) throws -> File {
+nonisolated func save(_ image: Image) throws -> File {
   File(name: "\(image.width).png")
 }
 
@@ -49,11 +49,18 @@ final class Spinner {
 }
 
 /// A step that ends only when it is cancelled, and signals when it has started.
-struct Endless: Sendable {
+nonisolated struct Endless: Sendable {
   let begun = Recorder<String>()
 
   func callAsFunction(_ name: String) async throws {
     begun.record(name)
     try await ManualClock().sleep(until: .init(offset: .seconds(1)))
   }
+}
+
+/// Records what a sample prints, instead of `print`.
+nonisolated struct Printer: Sendable {
+  let printed: Recorder<String>
+
+  func callAsFunction(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
 }
