@@ -117,7 +117,7 @@ extension Execution {
   // MARK: - Sources
 
   /// Registers the run with what can cancel it, and cancels it if that has happened.
-  func tie(to registry: RunRegistry, in scope: borrowing Scope) {
+  func tie(to registry: RunRegistry, in scope: Scope = .current) {
     var ties = Ties()
     ties.registry = (registry, registry.add(self))
     // A run that contains this one as a step passes the cancellations of tokens on.
