@@ -162,7 +162,7 @@ struct StepsInFlightTests {
   @Test func `A detached task belongs to no run`() async throws {
     let late = Once<String>()
     let gate = Turnstile()
-    try await Chain { () in
+    _ = try await Chain { () in
       Task.detached {
         await gate.passWhateverHappens()
         let result = await resultOf { try await step("late") {} }
