@@ -128,7 +128,7 @@ final class FlowRun {
   private func perform<Output: Sendable>() async throws -> Output {
     isPrepared = true
     events.record(.started)
-    if let place = context.previous, let first = course.path.top { shown[first] = place }
+    if let place = context.previous.take(), let first = course.path.top { shown[first] = place }
     var turns = 0
     while let step = course.path.top {
       let end: FlowEnd?
@@ -194,7 +194,7 @@ final class FlowRun {
     let presentation = FlowPresentationContext(
       of: step,
       in: self,
-      previous: shown[step],
+      previous: step.isFlow ? shown.removeValue(forKey: step) : shown[step],
       replay: replay,
       sharesReplay: replay === context.replay
     )
@@ -220,7 +220,7 @@ final class FlowRun {
     self.presentation = nil
     screens[step] = presentation.visits
     if isEffective(end, of: step) { events.record(FlowEvent(end, of: step.name)) }
-    if let new = presentation.shown { shown[step] = new }
+    shown[step] = presentation.shown ?? presentation.previous
     if let failure = replay?.failure { throw failure }
     return FlowLogEntry(step: step.name, content: step.savedContent, end: end, inside: presentation.nestedLog?())
   }
@@ -275,7 +275,10 @@ final class FlowRun {
     _ left: [AnyFlowStep]
   ) throws -> FlowEnd? {
     if case .end(let end) = move {
-      leaving = left
+      if let first = left.last {
+        leave(left.dropLast(), to: first)
+        leaving = [first]
+      }
       if !context.sharesReplay, let replay = context.replay, let rest = replay.entries.first {
         let failure = wrongStep(rest, at: step)
         replay.failure = failure
@@ -372,11 +375,11 @@ final class FlowRun {
 
   // MARK: - Screens
 
-  /// Returns the newest presentation below a step whose screen a navigator shows, also in the enclosing flows.
-  func visit(below step: AnyFlowStep, on navigator: AnyObject) -> FlowVisit? {
+  /// Returns the newest place below a step on a navigator's stack, also in the enclosing flows.
+  func place(below step: AnyFlowStep, on navigator: AnyObject) -> FlowShown.Place? {
     let lower = course.path.steps.prefix { $0 != step }.reversed()
-    if let place = lower.lazy.compactMap({ self.shown[$0]?.place(on: navigator) }).first { return place.visit }
-    return context.step.flatMap { context.run?.visit(below: $0, on: navigator) }
+    return lower.lazy.compactMap { self.shown[$0]?.place(on: navigator) }.first
+      ?? context.step.flatMap { context.run?.place(below: $0, on: navigator) }
   }
 
   /// Closes the visits of a step, because its screen is to be removed or replaced.
@@ -394,16 +397,16 @@ final class FlowRun {
     }
     // The current step takes the place of its predecessor, unless it has no place for its screen.
     for step in course.path.steps where step != course.path.top || !step.isStacked {
-      shown[step]?.restore(in: self)
+      shown[step]?.restore(of: step, in: self)
       screens[step] = shown[step]?.place?.visit.map { [$0] }
     }
   }
 
   /// Removes the screens of steps that left the path, newest first.
-  private func leave(_ steps: [AnyFlowStep], to next: AnyFlowStep) {
+  private func leave(_ steps: some RandomAccessCollection<AnyFlowStep>, to next: AnyFlowStep) {
     steps.forEach(close)
     for (index, step) in steps.enumerated() {
-      let lower = (steps.dropFirst(index + 1) + [next]).compactMap { shown[$0] }
+      let lower = (Array(steps.dropFirst(index + 1)) + [next]).compactMap { shown[$0] }
       shown.removeValue(forKey: step)?.leave(to: lower)
     }
   }

@@ -10,8 +10,8 @@ final class FlowPresentationContext {
   let run: FlowRun?
   /// The step of the run.
   let step: AnyFlowStep?
-  /// The earlier screen of the step, or of the step that it replaces.
-  let previous: FlowShown?
+  /// The earlier screen of the step, or of the step that it replaces; a nested flow takes it for its first step.
+  var previous: FlowShown?
   var shown: FlowShown?
   /// The presentations whose screens the user may leave after a result.
   var visits: [FlowVisit] = []
@@ -35,9 +35,11 @@ final class FlowPresentationContext {
     self.sharesReplay = sharesReplay
   }
 
-  /// Closes the visit of the screen that a replacing one covers.
-  func cover(on navigator: AnyObject) {
-    if let step { run?.visit(below: step, on: navigator)?.close() }
+  /// Returns the place that a replacing screen covers, and closes its visit; nil for a screen that is not the flow's.
+  func cover(on navigator: AnyObject) -> FlowShown.Place? {
+    let place = step.flatMap { run?.place(below: $0, on: navigator) }
+    place?.visit?.close()
+    return place
   }
 
   /// Dismisses a presented screen, and waits until another one can be presented.
@@ -134,14 +136,14 @@ final class FlowShown {
   private var presenting: (@MainActor () async -> Void)?
   fileprivate(set) var dismissal: FlowDismissal?
   /// Shows the screen in a vacant place.
-  private var restoring: (@MainActor (FlowRun) -> Place?)?
+  private var restoring: (@MainActor (AnyFlowStep, FlowRun) -> Place?)?
 
   /// A screen on a navigator's stack, or a presented one, which keeps the position of its step on the stack.
   init(
     in place: Place?,
     presenting: (@MainActor () async -> Void)? = nil,
     dismissal: FlowDismissal? = nil,
-    restoring: (@MainActor (FlowRun) -> Place?)? = nil
+    restoring: (@MainActor (AnyFlowStep, FlowRun) -> Place?)? = nil
   ) {
     self.place = place
     self.presenting = presenting
@@ -152,9 +154,9 @@ final class FlowShown {
   /// Presents the screen over all others, if it is to be presented.
   func present() async { await presenting.take()?() }
 
-  /// Shows the screen, unless it was shown, because a replay ends above it.
-  func restore(in run: FlowRun) {
-    if let restoring = restoring.take() { place = restoring(run) ?? place }
+  /// Shows the screen, unless it was shown, because a replay ends above it; `step` is that of the run.
+  func restore(of step: AnyFlowStep, in run: FlowRun) {
+    if let restoring = restoring.take() { place = restoring(step, run) ?? place }
   }
 
   func place(on navigator: AnyObject) -> Place? { place?.navigator === navigator ? place : nil }

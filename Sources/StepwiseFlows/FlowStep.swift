@@ -286,9 +286,9 @@ public final class FlowStep<Content, Result: Sendable>: AnyFlowStep {
     guard let stacked else { return previous }
     // Not the object itself, which would retain those of all turns before it.
     let below = FlowShown(in: previous?.place)
-    let restore: @MainActor (FlowRun) -> FlowShown.Place? = { [self] run in
+    let restore: @MainActor (AnyFlowStep, FlowRun) -> FlowShown.Place? = { [self] step, run in
       guard let content = knownContent else { return nil }
-      let context = FlowPresentationContext(of: self, in: run, previous: below)
+      let context = FlowPresentationContext(of: step, in: run, previous: below)
       let visit = FlowVisit(in: run.visits, isAnswered: true)
       context.visits.append(visit)
       return stacked.show(makeHandler(content, visit), context)?.place

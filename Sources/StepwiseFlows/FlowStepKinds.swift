@@ -276,10 +276,11 @@ extension FlowStep {
       } else {
         context.previous?.leave(to: EmptyCollection())
         // Where the user has removed the old screen, the screen that it covered is gone, too.
-        let replacesTop = place.isCovering && old?.popScreen == nil
-        if replacesTop {
-          context.cover(on: navigator)
-          navigator.replace(nil, with: screen)
+        let covers = place.isCovering && old?.popScreen == nil
+        let covered = covers ? context.cover(on: navigator) : nil
+        let coveredScreen = covered?.screen as? Navigator.Screen
+        if covers, covered == nil || coveredScreen != nil {
+          navigator.replace(coveredScreen, with: screen)
         } else {
           navigator.push(screen)
         }

@@ -12,8 +12,10 @@ import Testing
 struct FlowWalkTests {
   /// One step on the path, with the pages that it shows.
   struct Frame {
-    let name: String
+    var name: String
     var pages: [String] = []
+    /// Whether its page took the place of a page that covers another one.
+    var isCovering = false
   }
 
   /// The oracle.
@@ -22,52 +24,105 @@ struct FlowWalkTests {
     private(set) var frames: [Frame] = []
     /// The number of works that wait for the clock.
     private(set) var working = 0
+    /// The pages that stayed when earlier runs ended.
+    private(set) var base: [String] = []
 
     init() { enter("0") }
 
     var shown: [String] { frames.flatMap(\.pages) }
+    var stack: [String] { base + shown }
     var sheet: String? { frames.last.flatMap { WalkWorld.sheets.contains($0.name) ? $0.name : nil } }
     var isFinishing: Bool { frames.last?.name == "f" }
     /// The name of the page that waits for an answer.
     var open: String? { sheet ?? frames.last?.pages.last }
 
     var free: [String] {
-      (WalkWorld.pages + WalkWorld.sheets + WalkWorld.works + ["N", "g"]).filter { name in
+      (WalkWorld.pages + WalkWorld.sheets + WalkWorld.works + ["N", "M", "g"]).filter { name in
         !frames.contains { $0.name == name }
       }
     }
 
+    mutating func restart() {
+      end()
+      enter("0")
+    }
+
+    /// What covers stays when the run ends.
+    private mutating func end() {
+      base += staying
+      frames = []
+    }
+
+    private var staying: [String] { shown.filter { WalkWorld.covers.contains($0) || $0 == "m0" } }
+
+    /// The run is replayed: each step on the path shows its page again, unless another one covers it.
+    mutating func replay() {
+      base += staying
+      let top = frames.count - 1
+      for index in frames.indices where index < top {
+        let name = frames[index].name
+        frames[index].pages = name == "M" ? ["m0"] : WalkWorld.pages.contains(name) ? [name] : []
+      }
+      for index in frames.indices where frames[index].isCovering && !frames[index].pages.isEmpty { cover(below: index) }
+      activate(isReplay: true)
+    }
+
+    /// The page of the newest step below that had one disappears, if it is still there; without such a step, the topmost.
+    private mutating func cover(below index: Int) {
+      let lower = frames[..<index].lastIndex { WalkWorld.pages.contains($0.name) || $0.name == "M" }
+      if let lower { frames[lower].pages = [] } else { _ = base.popLast() }
+    }
+
+    /// The pages that a step shows when it is presented.
+    private func pages(of name: String) -> [String] {
+      switch name {
+      case "N": ["n0"]
+      case "M": ["m0"]
+      case "g": ["gp"]
+      default: WalkWorld.pages.contains(name) ? [name] : []
+      }
+    }
+
     /// Presents the newest step.
-    private mutating func activate() {
-      guard let top = frames.popLast() else { return }
-      let pages =
-        switch top.name {
-        case "N": ["n0"]
-        case "g": ["gp"]
-        case let name: WalkWorld.pages.contains(name) ? [name] : []
-        }
-      frames.append(Frame(name: top.name, pages: pages))
+    private mutating func activate(isReplay: Bool = false) {
+      guard let top = frames.last else { return }
+      if !isReplay || !["N", "M"].contains(top.name) { frames[frames.count - 1].pages = pages(of: top.name) }
       working = WalkWorld.works.contains(top.name) || top.name == "g" ? 1 : 0
     }
 
     private mutating func enter(_ name: String) {
       if let index = frames.firstIndex(where: { $0.name == name }) {
-        frames.removeSubrange(index...)
+        frames.removeSubrange((index + 1)...)
+      } else {
+        let isCovering = WalkWorld.covers.contains(name) || name == "M"
+        if isCovering { cover(below: frames.endIndex) }
+        frames.append(Frame(name: name, isCovering: isCovering))
       }
-      frames.append(Frame(name: name))
       activate()
     }
 
     mutating func answer(_ answer: WalkAnswer, isInner: Bool = false) {
-      if isInner, case .next(let name, _) = answer { return frames[frames.count - 1].pages.append(name) }
+      let top = frames.count - 1
+      if isInner, case .next(let name, _, _) = answer { return frames[top].pages.append(name) }
+      switch frames[top].name {
       // The pages of a nested flow, and of concurrent steps, disappear with their end.
-      if ["N", "g"].contains(frames.last?.name) { frames[frames.count - 1].pages = [] }
+      case "N", "g": frames[top].pages = []
+      case "M": frames[top].pages = ["m0"]
+      default: break
+      }
       switch answer {
-      case .next(let name, _): enter(name)
-      case .replace(let name):
+      case .next(let name, _, _): enter(name)
+      case .replace(let name) where frames[top].pages.isEmpty:
         frames.removeLast()
         enter(name)
-      case .finish: frames = []
+      case .replace(let name):
+        frames[top].name = name
+        activate()
+      case .back:
+        if frames.count == 1 { end() }
+        _ = frames.popLast()
+        goBack(over: 0, isSwiped: false)
+      case .finish: end()
       }
     }
 
@@ -130,12 +185,12 @@ struct FlowWalkTests {
     let (world, plan) = (walk.world, walk.plan)
     func difference() -> String? {
       let shown = world.host.stack.map(\.name)
-      if shown != plan.shown { return "shown \(shown), expected \(plan.shown)" }
+      if shown != plan.stack { return "shown \(shown), expected \(plan.stack)" }
       let path = world.flow.path.map(\.name)
       if path != plan.frames.map(\.name) { return "path \(path), expected \(plan.frames.map(\.name))" }
       if world.host.sheet?.name != plan.sheet { return "sheet \(world.host.sheet?.name ?? "-")" }
-      if plan.frames.last?.name == "N", world.nested.path.map(\.name) != plan.shown.filter({ $0.hasPrefix("n") }) {
-        return "nested path \(world.nested.path)"
+      if let top = plan.frames.last, let nested = world.nested[top.name], nested.path.map(\.name) != top.pages {
+        return "nested path \(nested.path)"
       }
       if world.clock.sleeperCount != plan.working { return "\(world.clock.sleeperCount) works run" }
       if world.started.value != world.finished.value + world.undone.value + plan.working {
@@ -144,17 +199,49 @@ struct FlowWalkTests {
       if plan.open != nil, (world.host.sheet ?? world.host.stack.last)?.handler.isFinished != false {
         return "the top page is not open"
       }
-      if world.host.isBackAllowed == plan.isFinishing { return "back is allowed: \(world.host.isBackAllowed)" }
+      // Without a page there is no back button to hide.
+      if !shown.isEmpty, world.host.isBackAllowed == plan.isFinishing {
+        return "back is allowed: \(world.host.isBackAllowed)"
+      }
       return world.host.faults.first
     }
-    // Work runs on other threads, which may be slow to start.
-    var patience = _isDebugAssertConfiguration() ? 100_000 : 3_000_000
-    while difference() != nil, patience > 0 {
+    await wait { difference() == nil }
+    for _ in 0..<10 { await Task.yield() }
+    return difference()
+  }
+
+  /// Work runs on other threads, which may be slow to start.
+  private func wait(until isReached: () -> Bool) async {
+    var patience = _isDebugAssertConfiguration() ? 10_000 : 3_000_000
+    while !isReached(), patience > 0 {
       patience -= 1
       await Task.yield()
     }
-    for _ in 0..<10 { await Task.yield() }
-    return difference()
+  }
+
+  private func end(_ run: Run<Void>, in walk: Walk) async {
+    await wait { run.isFinished }
+    if !run.isFinished { walk.world.host.fault("the run has not ended") }
+  }
+
+  /// Chooses what the top page answers.
+  private func answer(to open: String, _ walk: inout Walk) -> WalkAnswer {
+    let inner = ["n0": "n1", "n1": "n2", "m0": "m1"]
+    if let name = walk.plan.frames.last?.name, ["N", "M"].contains(name), let next = inner[open], walk.roll(0..<3) > 0 {
+      return .next(next)
+    }
+    if walk.roll(0..<40) == 0 { return .finish }
+    if walk.roll(0..<20) == 0 { return .back }
+    let onPath = walk.plan.frames.map(\.name).filter { WalkWorld.pages.contains($0) }
+    if walk.roll(0..<20) == 0, let name = onPath.randomElement(using: &walk.dice) { return .next(name) }
+    let free = walk.plan.free
+    guard let name = free.randomElement(using: &walk.dice) else { return .back }
+    let pages = free.filter { WalkWorld.pages.contains($0) && $0 != name }
+    guard let then = pages.randomElement(using: &walk.dice) else { return .back }
+    // A page may replace any step, and a nested flow a page.
+    let isPage = WalkWorld.pages.contains(name) || ["N", "M"].contains(name) && WalkWorld.pages.contains(open)
+    if isPage, walk.roll(0..<4) == 0 { return .replace(name) }
+    return .next(name, then: then, replacing: walk.roll(0..<3) == 0)
   }
 
   private func step(_ walk: inout Walk, _ run: inout Run<Void>) async {
@@ -164,22 +251,11 @@ struct FlowWalkTests {
     switch walk.roll(0..<20) {
     case 0..<9:
       guard let open = walk.plan.open, let page = world.host.sheet ?? world.host.stack.last else { fallthrough }
-      var answer = WalkAnswer.finish
-      if open == "n0" || open == "n1", walk.roll(0..<3) > 0 {
-        answer = .next(open == "n0" ? "n1" : "n2")
-      } else if walk.roll(0..<40) > 0 {
-        let free = walk.plan.free
-        guard let name = free.randomElement(using: &walk.dice) else { return }
-        let pages = free.filter { WalkWorld.pages.contains($0) && $0 != name }
-        guard let then = pages.randomElement(using: &walk.dice) else { return }
-        // A page that is replaced by another one.
-        let isPage = WalkWorld.pages.contains(name) && WalkWorld.pages.contains(open)
-        answer = isPage && walk.roll(0..<4) == 0 ? .replace(name) : .next(name, then: then)
-      }
+      let answer = answer(to: open, &walk)
       walk.actions.append("\(open) answers \(answer)")
-      let isInner = answer == .next("n1") || answer == .next("n2")
+      let isInner = [.next("n1"), .next("n2"), .next("m1")].contains(answer)
       page.handler.complete(answer)
-      if walk.roll(0..<10) == 0, !isGroup, !open.hasPrefix("n"), world.host.sheet == nil, answer != .finish {
+      if walk.roll(0..<10) == 0, WalkWorld.pages.contains(open), answer != .finish {
         // A tap on the button and on back in one turn.
         walk.actions.append("and goes back")
         walk.plan.leave(pages: 1)
@@ -198,15 +274,18 @@ struct FlowWalkTests {
       walk.actions.append("the work finishes")
       world.clock.advance(by: .seconds(1))
       walk.plan.finishWork()
-      walk.plan.answer(.next(world.then))
+      walk.plan.answer(world.then)
     case 9..<15:
       let count = world.host.sheet != nil ? 1 : walk.roll(1..<max(2, walk.plan.shown.count + 1))
       guard world.host.sheet != nil || !walk.plan.shown.isEmpty else { return }
       let turns = walk.roll(0..<6)
       let isOldestFirst = walk.roll(0..<2) == 0
       walk.actions.append("back over \(count) after \(turns), oldest first \(isOldestFirst)")
-      // Work that ends while the report is on its way; the rule of its next page may not decide.
-      if walk.plan.working > 0, world.then != "r", !walk.plan.isFinishing, !isGroup, walk.roll(0..<3) == 0 {
+      // Work that ends while the report is on its way; the rule of its next page may not decide, and no page may cover
+      // the one that is gone.
+      let isRace = walk.plan.working > 0 && !walk.plan.isFinishing && !isGroup && walk.roll(0..<3) == 0
+      let decisive = (["r"] + WalkWorld.covers).flatMap { [WalkAnswer.next($0), .replace($0)] }
+      if isRace, !decisive.contains(world.then) {
         world.clock.advance(by: .seconds(1))
       }
       await world.host.leave(count, after: turns, oldestFirst: isOldestFirst)
@@ -232,21 +311,20 @@ struct FlowWalkTests {
         run.cancel()
         run = world.flow.start()
       }
-      walk.plan = Plan()
-      _ = await old.outcome
-    case 18 where walk.plan.working == 0:
+      walk.plan.restart()
+      await end(old, in: walk)
+    case 18:
       walk.actions.append("killed and replayed")
       let answers = world.flow.answers
-      // Neither a step that the user went back from by its rule, nor its page, is replayed as the user saw it.
-      guard !walk.plan.frames.contains(where: { $0.name == "r" || $0.name == "e" }) else { return }
       let old = run
       run.cancel()
       run = world.flow.start(replaying: answers)
-      _ = await old.outcome
+      walk.plan.replay()
+      await end(old, in: walk)
     default:
       guard let old = world.host.removed.randomElement(using: &walk.dice) else { return }
       walk.actions.append("\(old.name) reports again")
-      if old.handler.back() { walk.actions.append("it was believed") }
+      if old.handler.back() { world.host.fault("\(old.name) was believed") }
     }
   }
 
@@ -266,18 +344,20 @@ struct FlowWalkTests {
       for _ in 0..<20 where fault == nil {
         await step(&walk, &run)
         if walk.plan.frames.isEmpty {
-          _ = await run.outcome
+          await end(run, in: walk)
           fault = await settle(walk)
           run = walk.world.flow.start()
-          walk.plan = Plan()
+          walk.plan.restart()
         }
         if fault == nil { fault = await settle(walk) }
       }
       if let fault { Issue.record("seed \(seed): \(fault) after \(walk.actions.joined(separator: "; "))") }
       run.cancel()
-      _ = await run.outcome
+      await end(run, in: walk)
       let world = walk.world
-      if fault == nil, world.started.value != world.finished.value + world.undone.value || !world.host.stack.isEmpty {
+      walk.plan.restart()
+      let shown = world.host.stack.map(\.name)
+      if fault == nil, world.started.value != world.finished.value + world.undone.value || shown != walk.plan.base {
         Issue.record("seed \(seed): left \(world.host.stack.map(\.name)), \(world.started.value) works")
       }
     }

@@ -5,10 +5,11 @@ import Stepwise
 import StepwiseFlows
 import StepwiseTesting
 
-/// What a page of a walk answers: the step that follows, and for work the page after it.
+/// What a page of a walk answers: the step that follows, and for work the page after it, which may replace the work.
 enum WalkAnswer: Sendable, Equatable {
-  case next(String, then: String = "")
+  case next(String, then: String = "", replacing: Bool = false)
   case replace(String)
+  case back
   case finish
 }
 
@@ -61,6 +62,8 @@ final class WalkHost: FlowNavigator {
     if sheet === page { removeSheet() }
   }
 
+  func fault(_ text: String) { faults.append(text) }
+
   func setBackAllowed(_ isAllowed: Bool) { isBackAllowed = isAllowed }
 
   private func removeSheet() {
@@ -90,10 +93,14 @@ final class WalkHost: FlowNavigator {
   }
 }
 
-/// The flow of the walks: pages, sheets that take time, work with undo, a nested flow, concurrent steps, and a rule for back.
+/// The flow of the walks: pages, pages that cover the topmost one, sheets that take time, work with undo, nested flows,
+/// concurrent steps, and a rule for back.
 @MainActor
 final class WalkWorld {
-  nonisolated static let pages = ["0", "1", "2", "3", "4", "r", "e"]
+  nonisolated static let pushed = ["0", "1", "2", "3", "4", "r", "e"]
+  /// They replace the topmost page, and stay when the flow ends.
+  nonisolated static let covers = ["c", "d"]
+  nonisolated static let pages = pushed + covers
   nonisolated static let sheets = ["q", "s"]
   nonisolated static let works = ["w", "f"]
 
@@ -103,9 +110,10 @@ final class WalkWorld {
   let finished = Counter()
   let undone = Counter()
   let flow: Flow<Void>
-  /// The page after the work in flight.
-  private(set) var then = ""
-  let nested: Flow<WalkAnswer>
+  /// What follows the work in flight.
+  private(set) var then = WalkAnswer.finish
+  /// The flow of each step that runs one.
+  let nested: [String: Flow<WalkAnswer>]
 
   final class Counter: Sendable {
     private let count = Lock(0)
@@ -119,8 +127,8 @@ final class WalkWorld {
     func page(_ name: String, _ presentation: FlowPresentation = .push) -> FlowStep<Void, WalkAnswer> {
       FlowStep(name, presentation, on: host) { WalkPage(name, $0) }
     }
-    func work(_ name: String, _ onBack: FlowWorkOnBack) -> FlowStep<String, String> {
-      let chain = Chain(undo: { (_: String) in undone.add() }) { (then: String) in
+    func work(_ name: String, _ onBack: FlowWorkOnBack) -> FlowStep<WalkAnswer, WalkAnswer> {
+      let chain = Chain(undo: { (_: WalkAnswer) in undone.add() }) { (then: WalkAnswer) in
         started.add()
         return then
       }
@@ -131,35 +139,47 @@ final class WalkWorld {
       }
       return FlowStep(name, running: chain, onBack: onBack)
     }
-    let inner = (0..<3).map { page("n\($0)") }
-    nested = Flow<WalkAnswer>("nested", first: inner[0])
-      .on(inner[0]) { answer, _ in answer == .next("n1") ? .next(inner[1]) : .finish(answer) }
-      .on(inner[1]) { answer, _ in answer == .next("n2") ? .next(inner[2]) : .finish(answer) }
+    func nest(_ pages: [FlowStep<Void, WalkAnswer>]) -> Flow<WalkAnswer> {
+      var flow = Flow<WalkAnswer>("nested", first: pages[0])
+      for (page, next) in zip(pages, pages.dropFirst()) {
+        flow = flow.on(page) { answer, _ in answer == .next(next.name) ? .next(next) : .finish(answer) }
+      }
+      return flow
+    }
+    // The first page of the second one covers that of the enclosing flow.
+    nested = ["N": nest([page("n0"), page("n1"), page("n2")]), "M": nest([page("m0", .replace), page("m1")])]
     var answers: [String: FlowStep<Void, WalkAnswer>] = [:]
-    for name in Self.pages { answers[name] = page(name) }
+    for name in Self.pages { answers[name] = page(name, Self.covers.contains(name) ? .replace : .push) }
     for name in Self.sheets { answers[name] = page(name, .present) }
-    answers["N"] = FlowStep("N", flow: nested)
+    for (name, flow) in nested { answers[name] = FlowStep(name, flow: flow) }
     let works = ["w": work("w", .cancels), "f": work("f", .finishes)]
     let (groupPage, groupWork) = (page("gp"), work("gw", .cancels))
     let group = FlowStep.all(name: "g", groupPage, groupWork)
     func move(_ answer: WalkAnswer) -> FlowTransition<Void> {
       switch answer {
-      case .next("g", let then): .next(group, ((), then))
-      case .next(let name, let then):
-        if let work = works[name] { .next(work, then) } else { answers[name].map { .next($0) } ?? .finish }
+      case .next("g", let then, let isReplacing): .next(group, ((), isReplacing ? .replace(then) : .next(then)))
+      case .next(let name, let then, let isReplacing):
+        if let work = works[name] {
+          .next(work, isReplacing ? .replace(then) : .next(then))
+        } else {
+          answers[name].map { .next($0) } ?? .finish
+        }
       case .replace(let name): answers[name].map { .replace($0) } ?? .finish
+      case .back: .back
       case .finish: .finish
       }
     }
     var flow = Flow<Void>("flow", first: answers["0"] ?? groupPage)
       .on(group) { results, _ in move(results.0) }
     for step in answers.values { flow = flow.on(step) { answer, _ in move(answer) } }
-    for step in works.values { flow = flow.on(step) { then, _ in move(.next(then)) } }
+    for step in works.values { flow = flow.on(step) { then, _ in move(then) } }
     if let r = answers["r"], let e = answers["e"] {
       flow = flow.on(r, ended: { ending, _ in if case .back = ending { .next(e) } else { nil } })
     }
     self.flow = flow
   }
 
-  func note(_ answer: WalkAnswer) { if case .next(_, let then) = answer { self.then = then } }
+  func note(_ answer: WalkAnswer) {
+    if case .next(_, let then, let isReplacing) = answer { self.then = isReplacing ? .replace(then) : .next(then) }
+  }
 }
