@@ -95,6 +95,17 @@ struct FlowBackTests {
   }
 
   // G150
+  @Test func `A handler that has ended otherwise does not go back`() async {
+    let run = flow(pages("a", "b")).start()
+    await complete(until: 2)
+    let handlers = navigator.stack.map(\.handler)
+    #expect(handlers[1].cancel(reason: "later"))
+    #expect(handlers[1].back() == false)
+    #expect(await run.outcome.summary == "cancelled later")
+    #expect(handlers.map { $0.back() } == [false, false])
+  }
+
+  // G150
   @Test func `One back over three screens is three single backs`() async throws {
     func run(_ isSingle: Bool) async -> ([String], [String], [String]) {
       let test = FlowBackTests()
@@ -331,6 +342,20 @@ struct FlowBackTests {
     clock.advance(by: .seconds(1))
     await made.elements(atLeast: 4)
     #expect(made.elements == ["a", "b", "c", "a"] && stack == ["a"])
+    await end(run)
+  }
+
+  // G157
+  @Test func `A run that is cancelled while its answers are saved presents nothing more`() async {
+    let clock = ManualClock()
+    let flow = flow(pages("a", "b")).saving { _ in try await clock.sleep(for: .seconds(1)) }
+    let run = flow.start()
+    await complete(until: 1)
+    top?.complete(.finish)
+    await clock.sleepers(atLeast: 1)
+    run.cancel(reason: "left")
+    #expect(await run.outcome.summary == "cancelled left")
+    #expect(made.elements == ["a"] && flow.answers.map(\.step) == ["a"] && clock.sleeperCount == 0)
     await end(run)
   }
 
