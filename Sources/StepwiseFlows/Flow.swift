@@ -27,7 +27,7 @@ public import StepwiseTracing
 ///
 /// A flow has one run at a time. ``current``, ``path``, ``answers`` and ``events`` describe the run in flight, or the
 /// last one. A second run fails with ``FlowError/alreadyRunning``; to run concurrently, create a second flow from the
-/// same steps. When the run in flight is cancelled, a new one waits for its end and then begins.
+/// same steps. When the run in flight is cancelled or about to end, a new one waits for its end and then begins.
 ///
 /// The flow follows the user: it goes back over as many screens as the user has left at once, or as ``back(to:)`` says.
 /// Work in flight is cancelled first.
@@ -122,7 +122,7 @@ public final class Flow<Output: Sendable> {
   }
 
   private func nextRun() throws(FlowError) -> FlowRun {
-    if currentRun.isRunning, !currentRun.isCancelled { throw FlowError(.alreadyRunning, step: name) }
+    if currentRun.isRunning, !currentRun.isEnding { throw FlowError(.alreadyRunning, step: name) }
     if !currentRun.isReady { currentRun = FlowRun(definition, after: currentRun) }
     return currentRun
   }

@@ -189,7 +189,12 @@ package struct FlowCourse {
   ///
   /// The first rule that leads elsewhere decides. Of several steps, all then leave the path, the remaining ones without
   /// their rules. `entry` is called for each step before its rule.
-  package mutating func goBack(over count: Int, entry: (AnyFlowStep) -> FlowLogEntry) -> FlowDeparture {
+  ///
+  /// - Returns: The step whose rule decided, with its entry, or that the user went back from; and what left the path.
+  package mutating func goBack(
+    over count: Int,
+    entry: (AnyFlowStep) -> FlowLogEntry
+  ) -> (move: FlowMove, from: AnyFlowStep?, left: [AnyFlowStep], entry: FlowLogEntry?) {
     let first = path.top
     var left: [AnyFlowStep] = []
     var remaining = count
@@ -201,10 +206,10 @@ package struct FlowCourse {
         move = .present(next, prepare: prepare)
       }
       left += follow(move, by: entry)
-      guard case .back = move else { return FlowDeparture(move: move, from: step, left: left, entry: entry) }
+      guard case .back = move else { return (move, step, left, entry) }
       remaining -= 1
     }
-    return FlowDeparture(move: .back, from: first, left: left)
+    return (.back, first, left, nil)
   }
 
   /// Changes the path, and returns the steps that left it, newest first.
@@ -221,18 +226,6 @@ package struct FlowCourse {
     }
     return []
   }
-}
-
-/// What follows when the user has gone back over some steps.
-@MainActor
-package struct FlowDeparture {
-  package let move: FlowMove
-  /// The step whose rule decided, or the one that the user went back from.
-  let from: AnyFlowStep?
-  /// The steps that left the path, newest first.
-  let left: [AnyFlowStep]
-  /// The entry of the step whose rule decided.
-  var entry: FlowLogEntry?
 }
 
 /// The path of a flow: the steps that going back leads through, and the answers between them.

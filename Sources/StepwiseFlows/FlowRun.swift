@@ -30,6 +30,8 @@ final class FlowRun {
   private var isPrepared = false
   /// The entry, as one in progress, of a nested flow that ended this one without a result.
   private var interrupted: FlowLogEntry?
+  /// Whether the body has ended, after which a cancellation comes too late.
+  private var isOver = false
   /// Whether a step was presented because the log had no answer for it.
   private var isLive = false
   private var token: CancellationToken?
@@ -57,7 +59,8 @@ final class FlowRun {
 
   var isReady: Bool { if case .ready = phase { true } else { false } }
   var isRunning: Bool { if case .running = phase { true } else { false } }
-  var isCancelled: Bool { cancelled.settled != nil || token?.isCancelled ?? false }
+  /// Whether the run is on its way to its end, for which another one may wait.
+  var isEnding: Bool { isOver || cancelled.settled != nil || token?.isCancelled ?? false }
   /// Settled once the run can be seen to be cancelled, while it cannot.
   var unbegun: Once<Void>? { isRunning && begun.settled == nil ? begun : nil }
   /// How long to wait for a navigator that dismisses a screen.
@@ -95,7 +98,8 @@ final class FlowRun {
     course = FlowCourse(definition, startingAt: start)
     let cancelled = cancelled
     let chain = Chain<Void, Output>(definition.name) { @MainActor in
-      try await withTaskCancellationHandler {
+      defer { self.isOver = true }
+      return try await withTaskCancellationHandler {
         self.begun.settle(())
         // The screens of the old run disappear first.
         await self.waitForPredecessor()
@@ -228,16 +232,14 @@ final class FlowRun {
   /// Follows the transition after a step; returns the end of the flow if it ends there.
   private func follow(_ entry: FlowLogEntry, of step: AnyFlowStep) throws -> FlowEnd? {
     guard let end = entry.end else { return nil }
+    let count = isLive ? leftCount ?? (end.isBack ? 1 : nil) : nil
+    let isAnswered = if case .answered = end { true } else { false }
     // Cancelling the task cancelled the run, so the transition of the step is ignored.
-    if Task.isCancelled, case .ended = end {
+    if Task.isCancelled, count != nil || !isAnswered {
       interrupted = entry.inProgress
       throw CancellationError()
     }
-    if isLive, let count = leftCount ?? (end.isBack ? 1 : nil) {
-      if Task.isCancelled {
-        interrupted = entry.inProgress
-        throw CancellationError()
-      }
+    if let count {
       if isEffective(end, of: step), let final = course.end(after: step, end) {
         course.follow(.end(final), by: entry)
         return try conclude(.end(final), after: step, by: entry, [])
@@ -258,13 +260,13 @@ final class FlowRun {
   private func goBack(over count: Int, from ended: FlowLogEntry? = nil) throws -> FlowEnd? {
     guard let first = course.path.top else { return nil }
     course.path.steps.suffix(count).forEach(close)
-    let departure = course.goBack(over: count) { step in
+    let (move, from, left, entry) = course.goBack(over: count) { step in
       events.record(.unanswered(step: step.name, .back))
       let inside = step == first ? ended?.inside : nil
       return FlowLogEntry(step: step.name, content: step.savedContent, end: .ended(.back), inside: inside)
     }
     skipped = []
-    return try conclude(departure.move, after: departure.from ?? first, by: departure.entry ?? ended, departure.left)
+    return try conclude(move, after: from ?? first, by: entry ?? ended, left)
   }
 
   /// Removes the screens of the steps that left the path; returns the end of the flow if it ends.
@@ -338,7 +340,7 @@ final class FlowRun {
   }
 
   func goBack(to step: AnyFlowStep) -> Bool {
-    guard isRunning, !isCancelled, let index = course.path.steps.firstIndex(of: step) else { return false }
+    guard isRunning, !isEnding, let index = course.path.steps.firstIndex(of: step) else { return false }
     if let above = course.path.steps.dropFirst(index + 1).first {
       skipped.insert(above)
       visits.interrupt()
@@ -349,14 +351,14 @@ final class FlowRun {
   /// Lets the presentation in flight finish although the user leaves, until `release()`.
   func hold() {
     isFinishing = true
-    if visits.hold() { setBackAllowed(false) }
+    if visits.hold(1) == 1 { setBackAllowed(false) }
     context.run?.hold()
   }
 
   func release(of inner: FlowRun? = nil) {
     let isLeft = leftCount != nil
     if inner != nil, !isLeft { isFinishing = false }
-    if visits.release() {
+    if visits.hold(-1) == 0 {
       setBackAllowed(true)
       // The work itself has ended, and so has its presentation, unless other steps are presented with it.
       if isLeft { visits.interrupt() }

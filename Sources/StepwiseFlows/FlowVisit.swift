@@ -45,13 +45,6 @@ final class FlowVisits: Sendable {
     var outer: FlowVisits?
 
     var interrupted: Task<FlowEnd, Never>? { holds == 0 ? presentation : nil }
-
-    /// Returns whether the user may leave the screen, and the presentation to cancel.
-    mutating func leave(_ id: ObjectIdentifier) -> (Bool, Task<FlowEnd, Never>?) {
-      guard isLeft[id] == false else { return (false, nil) }
-      isLeft[id] = true
-      return (true, interrupted)
-    }
   }
 
   private let state = Lock(State())
@@ -72,12 +65,13 @@ final class FlowVisits: Sendable {
   }
 
   func leave(_ id: ObjectIdentifier) -> Bool {
-    let (isLeft, presentation, outer) = state.withLock { state in
-      let (isLeft, presentation) = state.leave(id)
-      return (isLeft, presentation, state.outer)
+    let (isOpen, presentation, outer) = state.withLock { state in
+      let isOpen = state.isLeft[id] == false
+      if isOpen { state.isLeft[id] = true }
+      return (isOpen, isOpen ? state.interrupted : nil, state.outer)
     }
     presentation?.cancel()
-    return isLeft || outer?.leave(id) ?? false
+    return isOpen || outer?.leave(id) ?? false
   }
 
   fileprivate func move(_ visit: FlowVisit, to outer: FlowVisits) {
@@ -100,19 +94,11 @@ final class FlowVisits: Sendable {
   /// Cancels the presentation in flight, unless it finishes although the user has left.
   func interrupt() { state.withLock { $0.interrupted }?.cancel() }
 
-  /// Returns whether this is the first hold.
-  func hold() -> Bool {
+  /// Changes the number of holds, and returns it.
+  func hold(_ change: Int) -> Int {
     state.withLock { state in
-      state.holds += 1
-      return state.holds == 1
-    }
-  }
-
-  /// Returns whether this was the last hold.
-  func release() -> Bool {
-    state.withLock { state in
-      state.holds -= 1
-      return state.holds == 0
+      state.holds += change
+      return state.holds
     }
   }
 }

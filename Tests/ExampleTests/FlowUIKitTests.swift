@@ -19,6 +19,7 @@ final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDeleg
   UIAdaptivePresentationControllerDelegate
 {
   private let controller: UINavigationController
+  // Also those whose animation has not ended: the user may leave them before `didShow` is called.
   private var screens: [UIViewController] = []
 
   init(_ controller: UINavigationController) {
@@ -28,16 +29,18 @@ final class NavigationHost: NSObject, FlowNavigator, UINavigationControllerDeleg
   }
 
   func push(_ screen: UIViewController) {
+    screens.append(screen)
     controller.pushViewController(screen, animated: true)
   }
 
   func replace(_ screen: UIViewController?, with newScreen: UIViewController) {
-    var screens = controller.viewControllers
+    var stack = controller.viewControllers
     // Another screen must not be removed for one that the user has removed.
-    let old = screen ?? screens.last
-    guard let index = screens.firstIndex(where: { $0 === old }) else { return push(newScreen) }
-    screens[index] = newScreen
-    controller.setViewControllers(screens, animated: false)
+    let old = screen ?? stack.last
+    guard let index = stack.firstIndex(where: { $0 === old }) else { return push(newScreen) }
+    stack[index] = newScreen
+    screens.append(newScreen)
+    controller.setViewControllers(stack, animated: false)
   }
 
   func pop(_ screen: UIViewController) {
@@ -176,11 +179,43 @@ struct FlowUIKitTests {
     _ = await run.outcome
   }
 
+  // G163
+  @Test func `A cancelled swipe reports nothing`() async throws {
+    let host = NavigationHost(controller)
+    let flow = flow(host, second: .push)
+    let run = flow.start()
+    await made.elements(atLeast: 1)
+    top?.save("Bob")
+    await made.elements(atLeast: 2)
+    for _ in 0..<100 { await Task.yield() }
+    controller.cancelSwipeBack()
+    for _ in 0..<100 { await Task.yield() }
+    #expect(made.elements == ["first", "second"] && controller.viewControllers.count == 2)
+    #expect(flow.path.map(\.name) == ["first", "second"] && top?.handler.isFinished == false)
+    top?.save("Cid")
+    #expect(try await run.value == "Cid")
+  }
+
+  // G163
+  @Test func `A screen that the user leaves while it appears goes back`() async throws {
+    let host = NavigationHost(controller)
+    let run = flow(host, second: .push).start()
+    await made.elements(atLeast: 1)
+    top?.save("Bob")
+    await made.elements(atLeast: 2)
+    controller.swipeBack()
+    await made.elements(atLeast: 3)
+    #expect(made.elements == ["first", "second", "first"] && controller.viewControllers.count == 1)
+    run.cancel()
+    _ = await run.outcome
+  }
+
   @Test func `A sheet follows a sheet`() async throws {
     let host = NavigationHost(controller)
     let first = step("first", .present, on: host)
     let second = step("second", .present, on: host)
     let flow = Flow<String>("flow", first: first, content: "Ann").on(first) { name, _ in .next(second, name) }
+      .dismissLimit(.seconds(300))
     let run = flow.start()
     await made.elements(atLeast: 1)
     (controller.presentedViewController as? NameViewController)?.save("Bob")

@@ -150,6 +150,14 @@ struct FlowWalkTests {
       }
     case 17:
       walk.actions.append("cancel and start")
+      var isMidway = false
+      if walk.roll(0..<2) == 0, let open = walk.plan.open, let page = world.host.sheet ?? world.host.stack.last {
+        // The flow is on its way to the next step.
+        let answer = answer(to: open, &walk)
+        walk.actions.append("while \(open) answers \(answer)")
+        isMidway = page.handler.complete(answer)
+        for _ in 0..<walk.roll(0..<8) { await Task.yield() }
+      }
       let old = run
       run.cancel(reason: "deep link")
       run = world.flow.start()
@@ -159,6 +167,8 @@ struct FlowWalkTests {
       }
       walk.plan.restart()
       await end(old, in: walk)
+      // The step that was on its way may have left its page, or not.
+      if isMidway { walk.plan.base = world.host.stack.map(\.name).filter { WalkPlan.stays($0) } }
     case 18:
       walk.actions.append("killed and replayed")
       let answers = world.flow.answers

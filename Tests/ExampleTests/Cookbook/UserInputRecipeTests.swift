@@ -3,6 +3,7 @@
 
 import Foundation
 import Stepwise
+import StepwiseFlows
 import StepwiseTesting
 import Testing
 
@@ -33,6 +34,41 @@ struct UserInputRecipeTests {
     clock.advance(by: .milliseconds(300))
     #expect(try await runs[2].value == ["swift!"])
     #expect(log.elements == ["swift"])
+  }
+
+  struct Order: Sendable, Equatable {
+    var size: String
+    var drink: String
+  }
+
+  @MainActor
+  private func run(_ flow: Flow<Order>, savingTo file: URL) async throws -> Order {
+    let saved = flow.saving { log in try JSONEncoder().encode(log).write(to: file, options: .atomic) }
+    let log = try? JSONDecoder().decode(FlowLog.self, from: Data(contentsOf: file))
+    let order = try await saved.replay(answers: log ?? [])
+    try FileManager.default.removeItem(at: file)
+    return order
+  }
+
+  @Test
+  @MainActor func `A flow that was killed resumes after the last answer`() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json")
+    let asked = Recorder<(String, FlowStepHandler<String, String>)>()
+    let size = FlowStep<String, String>("size") { handler in asked.record(("size", handler)) }
+    let drink = FlowStep<String, String>("drink") { handler in asked.record(("drink", handler)) }
+    let flow = Flow<Order>("order", first: size, content: "")
+      .on(size) { size, _ in .next(drink, size) }
+      .on(drink) { text, step in .finish(Order(size: step.content, drink: text)) }
+    let killed = Task { try await run(flow, savingTo: file) }
+    await asked.elements(atLeast: 1).last?.1.complete("large")
+    await asked.elements(atLeast: 2)
+    killed.cancel()
+    _ = await killed.result
+    let resumed = Task { try await run(flow, savingTo: file) }
+    await asked.elements(atLeast: 3).last?.1.complete("tea")
+    #expect(asked.elements.map(\.0) == ["size", "drink", "drink"])
+    #expect(try await resumed.value == Order(size: "large", drink: "tea"))
+    #expect(!FileManager.default.fileExists(atPath: file.path))
   }
 
   @Test

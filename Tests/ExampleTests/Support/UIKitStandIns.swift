@@ -33,9 +33,9 @@ class UIViewController {
     }
   }
 
-  private func animate(_ completion: @escaping @MainActor () -> Void) {
+  fileprivate func animate(_ completion: @escaping @MainActor () -> Void) {
     Task {
-      for _ in 0..<50 { await Task.yield() }
+      for _ in 0..<10 { await Task.yield() }
       completion()
     }
   }
@@ -82,9 +82,22 @@ protocol UIAdaptivePresentationControllerDelegate: AnyObject {
 protocol UINavigationControllerDelegate: AnyObject {
   func navigationController(
     _ navigationController: UINavigationController,
+    willShow viewController: UIViewController,
+    animated: Bool
+  )
+  func navigationController(
+    _ navigationController: UINavigationController,
     didShow viewController: UIViewController,
     animated: Bool
   )
+}
+
+extension UINavigationControllerDelegate {
+  func navigationController(
+    _ navigationController: UINavigationController,
+    willShow viewController: UIViewController,
+    animated: Bool
+  ) {}
 }
 
 @MainActor
@@ -99,9 +112,26 @@ final class UINavigationController: UIViewController {
     setViewControllers(viewControllers + [controller], animated: animated)
   }
 
+  /// Changes the stack at once, and calls `didShow` when the animation has ended.
   func setViewControllers(_ controllers: [UIViewController], animated: Bool) {
+    begin(controllers, animated: animated)
+    if animated { animate { self.end(animated: true) } } else { end(animated: false) }
+  }
+
+  private func begin(_ controllers: [UIViewController], animated: Bool) {
     viewControllers = controllers
-    if let top = controllers.last { delegate?.navigationController(self, didShow: top, animated: animated) }
+    if let top = topViewController { delegate?.navigationController(self, willShow: top, animated: animated) }
+  }
+
+  private func end(animated: Bool) {
+    if let top = topViewController { delegate?.navigationController(self, didShow: top, animated: animated) }
+  }
+
+  /// What a user does who begins to swipe back and changes their mind: the screen is off the stack until they let go.
+  func cancelSwipeBack() {
+    let controllers = viewControllers
+    begin(controllers.dropLast(), animated: true)
+    viewControllers = controllers
   }
 
   /// What a user does to go back.

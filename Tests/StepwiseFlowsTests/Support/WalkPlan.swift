@@ -18,7 +18,7 @@ struct WalkPlan {
   /// The number of works that wait for the clock.
   private(set) var working = 0
   /// The pages that stayed when earlier runs ended.
-  private(set) var base: [String] = []
+  var base: [String] = []
 
   init() { enter("0") }
 
@@ -46,7 +46,9 @@ struct WalkPlan {
     frames = []
   }
 
-  private var staying: [String] { shown.filter { WalkWorld.covers.contains($0) || $0 == "m0" } }
+  private var staying: [String] { shown.filter(Self.stays) }
+
+  static func stays(_ name: String) -> Bool { WalkWorld.covers.contains(name) || name == "m0" }
 
   /// The run is replayed: each step on the path shows its page again, unless another one covers it.
   mutating func replay() {

@@ -61,6 +61,18 @@ struct EndPairTests {
   }
 
   @available(*, deprecated)
+  @Test func `A stream is shared with a step that receives a handler`() async {
+    OldEnds.callbackStream(to: old)
+    #expect(await old.elements(atLeast: 2) == ["data", "closed"])
+  }
+
+  @available(*, deprecated)
+  @Test func `Two steps share a closure`() async {
+    OldEnds.shared(printing: printed)
+    #expect(await printed.elements(atLeast: 2) == ["1", "2"])
+  }
+
+  @available(*, deprecated)
   @Test(arguments: End.allCases) func `A state is matched`(end: End) async throws {
     let printed = printed
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }

@@ -38,6 +38,25 @@ enum OldEnds {
     toStep { data() }.then { d in out.write(d) }.finally { _ in out.close() }.start()
   }
 
+  static func callbackStream(to file: Recorder<String>) {
+    @Sendable func data() -> String { "data" }
+    struct Vouched<Value>: @unchecked Sendable { let value: Value }
+    let out = Vouched(value: Output(file))
+    toStep { (step: Step<Void, String>) in step.resolve(data()) }
+      .then { (d: String, handler: Handler<Int>) in
+        out.value.write(d)
+        handler.pass(d.count)
+      }
+      .finally { _ in out.value.close() }.start()
+  }
+
+  static func shared(printing printed: Recorder<String>) {
+    @Sendable func print(_ number: Int) { printed.record("\(number)") }
+    let show: @Sendable (Int) -> Void = { number in print(number) }
+    let first = toStep { show(1) }.then { show(2) }
+    first.start()
+  }
+
   static func state(after end: End, printing printed: Recorder<String>) {
     @Sendable func print(_ items: Any...) { printed.record(items.map { "\($0)" }.joined(separator: " ")) }
     let chain = doubling(end)
