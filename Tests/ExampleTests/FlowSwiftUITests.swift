@@ -172,6 +172,7 @@ struct FlowSwiftUITests {
     await made.elements(atLeast: 1)
     complete(host.sheet, "Bob")
     while host.sheet != nil { await Task.yield() }
+    for _ in 0..<100 { await Task.yield() }
     #expect(made.elements == ["first"])
     shown.sheetDisappeared?()
     await made.elements(atLeast: 2)
