@@ -30,9 +30,9 @@ struct AllocationForm: Sendable {
     let forms = Forms(.async, steps: 3).all
     return [
       AllocationForm(Forms.task, of: forms),
-      AllocationForm(Forms.run, of: forms, limit: 2, aim: 1),
+      AllocationForm(Forms.run, of: forms, limit: 6, aim: 5),
       AllocationForm(Forms.tokenTaken, of: forms, limit: 7, aim: 5),
-      AllocationForm(Forms.tokenAround, of: forms, limit: 7, aim: 5),
+      AllocationForm(Forms.tokenAround, of: forms, limit: 16, aim: 12),
       AllocationForm(Forms.start, of: forms, limit: 9, aim: 8),
     ]
   }
@@ -48,16 +48,16 @@ struct AllocationForm: Sendable {
       AllocationForm("overlap(.serial), run", limit: 6, aim: 6) { times in
         for _ in 0..<times { _ = try await serial.run(0) }
       },
-      AllocationForm("timeout(.seconds(5)), run", limit: 15, aim: 9) { times in
+      AllocationForm("timeout(.seconds(5)), run", limit: 31, aim: 17) { times in
         for _ in 0..<times { _ = try await limited.run(0) }
       },
       AllocationForm("a time limit by hand") { times in
         for _ in 0..<times { _ = try await HandLimitedRun().run(closures, 0, limit: .seconds(5)) }
       },
-      AllocationForm("retry, first attempt succeeds", limit: 4, aim: 2) { times in
+      AllocationForm("retry, first attempt succeeds", limit: 12, aim: 8) { times in
         for _ in 0..<times { _ = try await retried.run(0) }
       },
-      AllocationForm("zip of two chains", limit: 21, aim: 14) { times in
+      AllocationForm("zip of two chains", limit: 37, aim: 24) { times in
         for _ in 0..<times { _ = try await zipped.run(0) }
       },
     ]
@@ -75,7 +75,7 @@ struct AllocationForm: Sendable {
       AllocationForm("withResolver, resolved at once", limit: 3, aim: 2) { times in
         for number in 0..<times { _ = try await withResolver { $0.resolve(number) } as Int }
       },
-      AllocationForm("10 steps, built and run", limit: 24, aim: 22) { times in
+      AllocationForm("10 steps, built and run", limit: 30, aim: 24) { times in
         for _ in 0..<times { _ = try await Bodies.async.chain(10).run(0) }
       },
       AllocationForm("10 steps by hand, built and run") { times in

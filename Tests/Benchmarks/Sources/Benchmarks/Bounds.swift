@@ -9,13 +9,13 @@ struct Bound: Sendable {
   let limit: Double
 
   static let all = [
-    Bound(steps: 100, form: Forms.run, reference: Forms.loop, limit: 1.05),
-    Bound(steps: 3, form: Forms.run, reference: Forms.task, limit: 0.42),
+    Bound(steps: 100, form: Forms.run, reference: Forms.loop, limit: 1.4),
+    Bound(steps: 3, form: Forms.run, reference: Forms.task, limit: 2.2),
     Bound(steps: 3, form: Forms.tokenTaken, reference: Forms.task, limit: 2.2),
     Bound(steps: 3, form: Forms.tokenTaken, reference: Forms.tokenByHand, limit: 2.2),
-    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.task, limit: 2.2),
-    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.tokenAroundByHand, limit: 2.2),
-    Bound(steps: 3, form: Forms.start, reference: Forms.task, limit: 4),
+    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.task, limit: 4.4),
+    Bound(steps: 3, form: Forms.tokenAround, reference: Forms.tokenAroundByHand, limit: 2.4),
+    Bound(steps: 3, form: Forms.start, reference: Forms.task, limit: 3.5),
     Bound(steps: 3, form: Forms.start, reference: Forms.startByHand, limit: 2),
     // What the same costs without a library.
     Bound(steps: 3, form: Forms.runByHand, reference: Forms.task, limit: 10),

@@ -48,7 +48,7 @@ struct ConcurrencyForms {
 
 extension FormBound {
   static let ofConcurrency = [
-    FormBound(form: ConcurrencyForms.run, reference: ConcurrencyForms.group, limit: 2.0),
+    FormBound(form: ConcurrencyForms.run, reference: ConcurrencyForms.group, limit: 2.9),
     FormBound(form: ConcurrencyForms.start, reference: ConcurrencyForms.group, limit: 2.0),
   ]
 }
