@@ -130,11 +130,10 @@ struct DetachedLoopArticleTests {
     private(set) var rounds = 0
 
     func touch() {
-      loop =
-        loop
-        ?? Task.detached {
-          while !Task.isCancelled { try await step("round") { await self.synchronize() } }
-        }
+      if loop != nil { return }
+      loop = Task.detached {
+        while !Task.isCancelled { try await step("round") { await self.synchronize() } }
+      }
     }
 
     let begun = Recorder<Int>()
