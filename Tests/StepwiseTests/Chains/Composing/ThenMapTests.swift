@@ -172,9 +172,9 @@ struct ThenMapTests {
   }
 
   // G166
-  @Test func `A cancellation of the run is not kept`() async {
+  @Test(arguments: [2, 4]) func `A cancellation of the run is not kept`(count: Int) async {
     let (log, turnstile) = (Recorder<String>(), Turnstile())
-    let run = Chain { Array(0..<4) }.thenMap(maxConcurrent: 2, failures: .kept) { number in
+    let run = Chain { Array(0..<count) }.thenMap(maxConcurrent: 2, failures: .kept) { number in
       try await step("reserve") {
         number
       } undo: { number in
