@@ -6,8 +6,8 @@ import Synchronization
 /// One run of one chain, in its own task: its state, what it is part of, what is inside of it, and what it has completed.
 ///
 /// When it has completed it does not retain the chain, so the handle of a completed run retains no step.
-// Safety: it has constants, atomics and locks alone, and so has its only subclass, `JobLaunch`.
 @usableFromInline
+// Safety: it has constants, atomics and locks alone, and so have its subclasses.
 package class Execution: AnyBox, @unchecked Sendable {
   struct State: ~Copyable {
     var machine: RunMachine

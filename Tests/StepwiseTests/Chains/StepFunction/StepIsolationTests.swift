@@ -49,7 +49,7 @@ struct StepIsolationTests {
     }
   }
 
-  // G37, G159
+  // G37, G164
   @Test(arguments: [nil, Duration.seconds(60)], [false, true])
   func `The body runs in the isolation of its caller`(limit: Duration?, inRun: Bool) async throws {
     let screen = await Screen()
