@@ -46,7 +46,7 @@ struct FlowWalkTests {
         return "the top page is not open"
       }
       // Without a page there is no back button to hide.
-      if !shown.isEmpty, world.host.isBackAllowed == plan.isFinishing {
+      if !plan.shown.isEmpty, world.host.isBackAllowed == plan.isFinishing {
         return "back is allowed: \(world.host.isBackAllowed)"
       }
       return world.host.faults.first
