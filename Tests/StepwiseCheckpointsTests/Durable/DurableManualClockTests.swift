@@ -11,10 +11,15 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct DurableManualClockTests {
   // G170
-  @Test(arguments: 0..<20) func `No time passes while a run stores its steps in files`(round: Int) async throws {
+  @Test(arguments: 0..<20) func `No time passes while a run stores its steps`(round: Int) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("clock-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let (store, clock) = (try FileCheckpointStore(directory: folder), ManualClock())
+    try await check(FileCheckpointStore(directory: folder))
+    try await check(MemoryCheckpointStore())
+  }
+
+  private func check(_ store: some CheckpointStore) async throws {
+    let clock = ManualClock()
     let chain = Chain("work") { (number: Int) in
       for name in ["a", "b"] { try await step(name) { try await clock.sleep(for: .seconds(1)) } }
       return number
