@@ -32,8 +32,8 @@
 ///   - clock: The clock that measures the delays.
 ///   - body: The work of the step.
 /// - Returns: What the body returns, even if the run was cancelled while it ran.
-/// - Throws: What the body throws in the last attempt; `CancellationError` before the body when the run is cancelled,
-///   has ended, or has abandoned the calling code.
+/// - Throws: What the body throws in the last attempt; `CancellationError` before the body when the run is cancelled or
+///   decided, or has abandoned the calling code; ``ChainError/runHasEnded`` when it has ended.
 @discardableResult @inlinable
 public func step<Value>(
   _ name: String,
@@ -111,7 +111,8 @@ public func step<Value: Sendable>(
 ///   - body: The work of the step.
 /// - Returns: What the body returns, even after its time is up.
 /// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
-///   the body when the run is cancelled, has ended, or has abandoned the calling code.
+///   the body when the run is cancelled or decided, or has abandoned the calling code; ``ChainError/runHasEnded`` when it
+///   has ended.
 @discardableResult
 public func step<Value: Sendable>(
   _ name: String,
