@@ -37,16 +37,18 @@ struct SharingRecipeTests {
   }
 
   actor ImageCache {
-    private let load: Chain<URL, Data>
     private var images: [URL: Data] = [:]
 
-    init(_ load: Chain<URL, Data>) { self.load = load.coalesced(by: \.self) }
+    private func store(_ image: Data, for url: URL) { images[url] = image }
 
-    func image(at url: URL) async throws -> Data {
-      if let image = images[url] { return image }
-      let image = try await load.run(url)
-      images[url] = image
-      return image
+    nonisolated func caching(_ load: Chain<URL, Data>) -> Chain<URL, Data> {
+      Chain("cache") { (url: URL) in
+        if let image = await self.images[url] { return image }
+        let image = try await load.run(url)
+        await self.store(image, for: url)
+        return image
+      }
+      .coalesced(by: \.self)
     }
   }
 
@@ -58,21 +60,21 @@ struct SharingRecipeTests {
   @Test
   func `An image is loaded once`() async throws {
     let (log, url) = (log, try #require(URL(string: "https://example.org/cat")))
-    let cache = ImageCache(
+    let images = ImageCache().caching(
       Chain("image") { (url: URL) in
         log.record("load")
         return try await download(url)
       }
     )
-    async let first = cache.image(at: url)
-    async let second = cache.image(at: url)
+    async let first = images.run(url)
+    async let second = images.run(url)
     #expect(try await first == second)
-    #expect(try await cache.image(at: url).count == 8)
+    #expect(try await images.run(url).count == 8)
     #expect(log.elements == ["load"])
 
     @Sendable func load(_ request: ImageRequest) async throws -> Int { request.size }
-    let images = Chain("image") { (request: ImageRequest) in try await load(request) }.coalesced(by: \.url)
-    #expect(try await images.run(ImageRequest(url: url, size: 3)) == 3)
+    let requests = Chain("image") { (request: ImageRequest) in try await load(request) }.coalesced(by: \.url)
+    #expect(try await requests.run(ImageRequest(url: url, size: 3)) == 3)
   }
 
   @Test
