@@ -64,18 +64,20 @@ struct DurableBranchTests {
   @Test(arguments: [true, false])
   func `A replay begins each element that had begun when another one failed`(isInDoubt: Bool) async throws {
     let (store, isBooked) = (DyingStore(base), Once<Void>())
-    let isReplay = Once<Void>()
+    let (hasFailed, isReplay) = (Once<Void>(), Once<Void>())
     let chain = Chain("list") { (count: Int) in Array(0..<count) }
       .thenMap("each", maxConcurrent: 2) { [ledger] element in
         switch element {
         case 0:
           try await step("first") {}
-          // In the replay, the failure comes before the end of this element, after which the third one began.
+          // The failure is stored before the third element begins, at the end of this one; in the replay, it comes before.
+          await hasFailed.valueIgnoringCancellation()
           if isReplay.settled != nil { _ = await Once<Void>().value() }
         case 1:
           do {
             try await step("failing") { throw Declined(card: "visa") }
           } catch {
+            hasFailed.settle(())
             if isReplay.settled == nil { await isBooked.valueIgnoringCancellation() }
             throw error
           }
