@@ -126,7 +126,7 @@ public final class CancellationToken: Sendable {
 
   /// Calls a handler once, when the token is cancelled, and returns its key; nil if it has been called.
   ///
-  /// One that is not a user's may still be called while it is removed.
+  /// An internal handler may still be called while it is being removed.
   func listen(_ handler: @escaping Handler) -> Key? { listen(.handler(handler), handler) }
 
   /// Calls a handler before those of `listen`.

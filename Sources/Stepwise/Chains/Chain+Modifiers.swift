@@ -80,7 +80,7 @@ extension Chain {
   /// Limits the total duration of the previous steps.
   ///
   /// When the time is up, the running step is cancelled and awaited, what was completed is undone, and ``TimeoutError``
-  /// is thrown, which names that step. A value that the last step still returns is the output. Use
+  /// is thrown, which names that step. If the last step still returns a value, that is the output. Use
   /// ``abandon(after:clock:discarding:)`` for steps that ignore cancellation.
   ///
   /// - Parameters:

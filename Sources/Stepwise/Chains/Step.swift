@@ -48,8 +48,8 @@ extension Step {
 extension Step {
   /// Limits the duration of the step.
   ///
-  /// When the time is up, the step is cancelled and awaited, and ``TimeoutError`` is thrown. A value that the step
-  /// still returns is its output. A step that ignores cancellation blocks the chain: append it as a chain with
+  /// When the time is up, the step is cancelled and awaited, and ``TimeoutError`` is thrown. If the step
+  /// still returns a value, that is its output. A step that ignores cancellation blocks the chain: append it as a chain with
   /// ``Chain/abandon(after:clock:discarding:)``.
   ///
   /// - Parameters:

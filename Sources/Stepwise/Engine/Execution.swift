@@ -61,7 +61,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Settled when the run has completed, before its events end.
   let completion = OnceCell<Void>()
 
-  /// What a run began inside: the run that contains it as a step, or the step of another run that awaits it.
+  /// Where a run was started: the run that contains it as a step, or the step of another run that awaits it.
   struct Origin: Sendable {
     /// The relation of the run to the run that contains it as a step.
     let child: Child?

@@ -17,7 +17,7 @@ package struct Frame: ~Copyable {
   var index = 0
   /// The current step in the record; nil without one.
   var record: RecordID?
-  /// When the previous step ended, if the next one begins then, as far as the record is concerned.
+  /// The previous step's end, reused as the next step's start in the record.
   // Not an instant, whose size the compiler does not know here.
   var lastEnd: Duration?
   /// The segment that the current operation covers.

@@ -3,7 +3,7 @@
 
 /// A call of `step`: the run and the part of it that the call belongs to.
 ///
-/// It is in flight there from `init` until `end`.
+/// The call counts as in flight from `init` to `end`.
 @usableFromInline
 struct StepCall: Sendable {
   /// Nil outside of runs, and in undos and handlers.

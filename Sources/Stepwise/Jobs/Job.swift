@@ -144,8 +144,8 @@ extension Job where Input == Void, Update == Never {
 extension Job {
   /// Limits the duration of the work, not counting the time in the queue.
   ///
-  /// When the time is up, the work is cancelled and awaited, and the job ends with ``TimeoutError``. A value that the
-  /// work still returns is the job's value.
+  /// When the time is up, the work is cancelled and awaited, and the job ends with ``TimeoutError``. If the
+  /// work still returns a value, that is the job's value.
   ///
   /// - Parameters:
   ///   - duration: The time limit for the work.

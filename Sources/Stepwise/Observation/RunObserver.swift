@@ -14,8 +14,8 @@ import Synchronization
 /// caller's actor. The calls for a run and the runs nested in it never overlap, and are in order: an event that occurs
 /// during a call is delivered after it, by the thread that is in the call. ``runEnded(_:duration:outcome:)`` is called
 /// after the `finally` handlers and before code that awaits the run resumes, unless a step that the run abandoned is in
-/// a call at that time. Calls for different runs may overlap. A method that blocks delays the run; what concurrent
-/// branches report until it returns is stored.
+/// a call at that time. Calls for different runs may overlap. A method that blocks delays the run; events from
+/// concurrent branches are queued until it returns.
 ///
 /// ```swift
 /// struct Printer: RunObserver {

@@ -168,7 +168,7 @@ package struct RunRecord: Sendable {
     return add(.step(index: index, inner: name), in: outer, at: time)
   }
 
-  /// Another attempt follows that of an entry, which retains nothing of the user's any more.
+  /// Called before a retry: drops references to the user's objects.
   private mutating func replace(_ number: Int) {
     guard let entry = self[number] else { return }
     replaced.append(entry)

@@ -7,13 +7,13 @@
 ///
 /// It inherits the name, the priority, the task-local values and the executor preference of the calling task; `Task {
 /// }` inherits only priority and task-local values. Before macOS 26.4 and its companions the runtime does not expose
-/// the preference, so neither it nor the name is inherited there.
+/// the preference, so that only the executor of `onExecutor` is inherited there, and not the name.
 package func spawn<Success: Sendable>(
   priority: TaskPriority? = nil,
   @_inheritActorContext _ operation: sending @escaping @isolated(any) () async -> Success
 ) -> Task<Success, Never> {
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
-    return Task(priority: priority, operation: operation)
+    return Task(executorPreference: ChosenExecutor.current, priority: priority) { await operation() }
   }
   guard let executor = preferredExecutor() else {
     return Task(name: Task.name, priority: priority, operation: operation)
@@ -30,7 +30,7 @@ func spawn<Success: Sendable>(
   @_inheritActorContext _ operation: sending @escaping @isolated(any) () async throws -> Success
 ) -> Task<Success, any Error> {
   guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
-    return Task(priority: priority, operation: operation)
+    return Task(executorPreference: ChosenExecutor.current, priority: priority) { try await operation() }
   }
   guard let executor = preferredExecutor() else {
     return Task(name: Task.name, priority: priority, operation: operation)
@@ -65,10 +65,20 @@ func onExecutor<Value>(
   _ operation: () async throws -> Value
 ) async throws -> Value {
   let result = await Result.of {
-    try await withTaskExecutorPreference(executor) { try await onPreferredExecutor(operation) }
+    try await withTaskExecutorPreference(executor) {
+      if #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) {
+        return try await onPreferredExecutor(operation)
+      }
+      return try await ChosenExecutor.$current.withValue(executor) { try await onPreferredExecutor(operation) }
+    }
   }
   await moveToPreferredExecutor()
   return try result.get()
+}
+
+/// The executor of `onExecutor`, where the runtime does not expose the preference of a task.
+private enum ChosenExecutor {
+  @TaskLocal static var current: (any TaskExecutor)?
 }
 
 @concurrent

@@ -49,7 +49,7 @@ extension DurableRun {
     if let waits, let host = settings.host { stop(throwing: host.suspension(waits)) }
   }
 
-  /// Waits as a step, while which the host may use the run's slot for something else.
+  /// Waits; meanwhile the host may give the run's slot to another job.
   nonisolated(nonsending) func waiting<Value>(
     _ wait: DurableWait,
     at step: String,

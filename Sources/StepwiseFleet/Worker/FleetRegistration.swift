@@ -121,7 +121,7 @@
     public var period: Duration
     /// The time limit for a stage of a progression, from its start or the end of its last wait; nil for no limit.
     ///
-    /// When the time is up, the stage is cancelled and awaited, and its attempt fails. A stage that it still returns is
+    /// When the time is up, the stage is cancelled and awaited, and its attempt fails. If it still returns a stage, that is
     /// saved. A step of a chain has its `timeout`.
     public var stageTime: Duration?
     /// The time limit for a job, from its first start, waits and retries included; nil for no limit.
