@@ -213,10 +213,11 @@ extension ChainCore {
 
   /// A run is in flight, and can be cancelled.
   func begin(_ run: Execution) {
+    // Before it is counted: what sees it in flight can cancel it.
+    run.tie(to: registry)
     // The runs that share one are counted instead of it.
     if !run.isShared { counter.begin() }
     RunsBegun.forEach { $0.begin() }
-    run.tie(to: registry)
   }
 
   // Isolated to a parameter that is nil: a concurrent function would switch executors twice more, to bind the scope.

@@ -72,7 +72,7 @@ final class Coalescing: Sendable {
   }
 
   private static func match(_ entries: [Entry], _ key: any Hashable & Sendable) -> CoalescedRun? {
-    entries.first { AnyHashable($0.run.key) == AnyHashable(key) }?.run
+    entries.first { !$0.run.isRequested && AnyHashable($0.run.key) == AnyHashable(key) }?.run
   }
 }
 

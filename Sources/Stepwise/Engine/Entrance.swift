@@ -34,10 +34,6 @@ final class Gate: Sendable {
 
   func leave(_ id: GateID) { change { $0.leave(id) } }
 
-  func isInside(_ id: GateID) -> Bool { machine.withLock { $0.isInside(id) } }
-
-  func isWaiting(_ id: GateID) -> Bool { machine.withLock { $0.isWaiting(id) } }
-
   func suspend() { machine.withLock { $0.suspend() } }
 
   func resume() { change { $0.resume() } }

@@ -13,12 +13,12 @@ import Synchronization
 // 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt; what an
 //    interrupted attempt completed is undone with the rest. No `recover` replaces the error (`Frame.recover`). If the step
 //    returns a value instead, the next step does not begin; after the last step, the chain ends with the value.
-// 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step`, decides its outcome (`decide`), undoes its
-//    completed steps, newest first, calls `onError` with undos that failed, and then its `finally` handlers. All of that
-//    is shielded.
-// 4. `ChainCore.check` passes the error of the step on. The outer run ends like the nested one, cancelled for the reason
-//    of the request; if only the nested run was cancelled, it fails, and may recover. Each run then leaves its gate and
-//    what it is tied to, and what awaits it resumes (`ChainCore.finish`).
+// 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step` and decides its outcome (`decide`). Then,
+//    shielded, it undoes its completed steps, newest first, calls `onError` with undos that failed, and its `finally`
+//    handlers. It leaves its gate and what it is tied to, and what awaits it resumes (`ChainCore.finish`).
+// 4. `ChainCore.check` passes the error of the step on to the outer run, if that is cancelled as well; otherwise it throws a
+//    `CancellationError`. The outer run ends like the nested one, cancelled for the reason of the request; if only the
+//    nested run was cancelled, it fails, and may recover.
 extension Execution {
   /// What a cancellation of the run reaches.
   enum Inside {
@@ -84,6 +84,7 @@ extension Execution {
       switch next {
       case .wait(let cancel): waits.append(cancel)
       case .run(let run):
+        if run.outer == nil { run.journal?.stop() }
         guard let further = run.mark(inner, isInterrupting: true).inside else { continue }
         runs.append(run)
         pending += further
@@ -117,7 +118,8 @@ extension Execution {
   // MARK: - Sources
 
   /// Registers the run with what can cancel it, and cancels it if that has happened.
-  func tie(to registry: RunRegistry, in scope: Scope = .current) {
+  func tie(to registry: RunRegistry) {
+    let scope = Scope.current
     var ties = Ties()
     ties.registry = (registry, registry.add(self))
     // A run that contains this one as a step passes the cancellations of tokens on.
@@ -146,7 +148,7 @@ extension Execution {
     }
     if let request {
       let inner = CancellationRequest(.outerRun, reason: request.reason)
-      if key == nil { run.interrupt(inner) } else { run.mark(inner, isInterrupting: false) }
+      if key == nil { run.cancel(inner) } else { run.mark(inner, isInterrupting: false) }
     }
     return key.map { (self, $0) }
   }

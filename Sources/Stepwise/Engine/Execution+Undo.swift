@@ -13,7 +13,7 @@ extension Execution {
   /// The failed undos of this run and of its nested runs that have not been reported yet.
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
 
-  /// Undoes steps, newest first, and returns the failures.
+  /// Undoes steps, in this order, and returns the failures.
   @concurrent func undo(_ undos: [UndoStack.Undo], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
     await journal?.willUndo(undos.map(\.number))
@@ -33,13 +33,13 @@ extension Execution {
     return errors
   }
 
-  /// Undoes steps, newest first, shielded from cancellation, and stores the failures.
+  /// Undoes steps, in this order, shielded from cancellation, and stores the failures.
   func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
     guard !undos.isEmpty else { return }
     await Scope.withCancellationShield { self.keep(await self.undo(undos, recording: recording)) }
   }
 
-  /// Undoes the steps of abandoned work, newest first.
+  /// Undoes the steps of abandoned work, in this order.
   ///
   /// The run may already have completed, so nothing is recorded and no handler is called; the failures are listed in
   /// `undoErrors`.

@@ -32,7 +32,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     var admission: Once<Void>?
     var enclosing: Execution?
     var ties = Ties()
-    /// The task, until it is cancelled.
+    /// The task, until it is cancelled or the outcome is decided.
     var task: Task<Void, any Error>?
     /// Whether the task was, or is to be, cancelled.
     var isInterrupted = false
@@ -58,7 +58,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   let calls = InFlightCounter()
   /// Whether any attempt in the run has failed.
   let hasFailedScope = Atomic(false)
-  /// Settled when the run has completed, before its events end.
+  /// Settled when the run has completed and its events have ended.
   let completion = OnceCell<Void>()
 
   /// Where a run was started: the run that contains it as a step, or the step of another run that awaits it.
@@ -169,7 +169,8 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
   func waitForAdmission() async throws {
     // One that was withdrawn is about to be cancelled.
-    if state.withLock({ $0.gateID }) != nil, !isAdmitted, await admission.value() == nil { leaveGate() }
+    guard state.withLock({ $0.gateID }) != nil, !isAdmitted, await admission.value() == nil else { return }
+    if state.withLock({ $0.machine.leaveQueue() }) { leaveGate() }
   }
 
   /// Returns whether this call has cancelled the run; one with a journal only stops, and can be resumed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One pass through the steps of a chain: the current value, and what to undo.
+/// One pass through the steps of a chain, with the current value.
 ///
 /// Its asynchronous methods are mutating: the compiler passes a frame that is only borrowed as a copy, which would double
 /// the memory of every run.
@@ -201,7 +201,6 @@ extension Frame {
       execution.failedStep = if case .failed = outcome { failedStep } else { nil }
     }
     var isFinal = !(journal?.isStopped ?? false)
-    // Before the handlers, during which others may be cancelled.
     let source = cancellationSource(of: outcome)
     let hasValue = if case .resolved = outcome { true } else { false }
     // What contains a chain that ends with a value takes its undos.

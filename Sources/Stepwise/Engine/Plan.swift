@@ -42,7 +42,7 @@ package final class Node: Sendable {
   /// Of the first element, the runs of the chains that begin with it.
   let registry = LazyRunRegistry()
 
-  /// What the path that ends here.
+  /// The kinds of the elements of the path that ends here.
   package var kinds: [Kind] { sequence(first: self, next: \.parent).reversed().map(\.kind) }
 
   init(_ kind: Kind, after parent: Node?) {

@@ -92,6 +92,13 @@ struct RunMachine {
     (phase, isAdmitted) = (.running, true)
   }
 
+  /// The run gives up waiting; returns false when it has been admitted, and keeps its slot.
+  mutating func leaveQueue() -> Bool {
+    guard case .waiting = phase else { return isAdmitted == false }
+    phase = .running
+    return true
+  }
+
   /// Returns whether this call has cancelled the run.
   mutating func requestCancellation(_ request: CancellationRequest) -> Bool {
     guard isUndecided, self.request == nil else { return false }

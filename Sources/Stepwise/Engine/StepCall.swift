@@ -8,7 +8,7 @@
 struct StepCall: Sendable {
   /// Nil outside of runs, and in undos and handlers.
   private let execution: Execution?
-  /// Nil where nothing records the run and no step scope stores undos.
+  /// Nil where nothing but the run has to know of the call.
   private let details: Details?
 
   private final class Details: Sendable {

@@ -115,4 +115,26 @@ struct DurableInterruptionTests {
     #expect(ledger.lines == ["slow", "other", "last", "last"] + (isCancelled ? ["undo"] : []))
     #expect(try await chain.unfinished(in: base).isEmpty)
   }
+
+  // G145
+  @Test func `A durable run inside a run that is cancelled stops, and stores no failure`() async throws {
+    let failed = Recorder<Int>()
+    let chain = Chain("flaky") { (input: Int) in
+      failed.record(input)
+      if failed.elements.count == 1 { throw Declined(card: "visa") }
+      return input
+    }
+    .then("last") { $0 }
+    .retry(RetryPolicy(maxAttempts: 3, backoff: .constant(.milliseconds(500))))
+    .timeout(.seconds(600))
+    let outer = Chain { [base] in try await Task { try await chain.run(7, id: "x", in: base) }.value }
+    let run = outer.start()
+    await failed.elements(atLeast: 1)
+    run.cancel()
+    _ = await run.outcome
+    while !(try await chain.unfinished(in: base).isEmpty), failed.elements.count == 1 {
+      if let value = try? await chain.resume(id: "x", in: base) { #expect(value == 7) }
+    }
+    #expect(failed.elements == [7, 7])
+  }
 }

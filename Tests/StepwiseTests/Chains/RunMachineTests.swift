@@ -31,6 +31,18 @@ struct RunMachineTests {
     #expect(machine.decide(with: nil).brief == "resolved ()")
   }
 
+  // G53
+  @Test func `A run that has left the queue is not admitted, and one that is admitted does not leave`() {
+    var machine = RunMachine(isGated: true)
+    let hasLeft = machine.leaveQueue()
+    machine.admit()
+    #expect(hasLeft && !machine.isAdmitted)
+    machine = RunMachine(isGated: true)
+    machine.admit()
+    let leavesLate = machine.leaveQueue()
+    #expect(!leavesLate && machine.isAdmitted)
+  }
+
   // G24
   @Test func `An error after a cancel is the underlying error`() {
     var machine = RunMachine()

@@ -28,6 +28,23 @@ struct CoalescingTests {
     .finally { [log] in log.record($0.brief) }
   }
 
+  // G32, G176
+  @Test func `A run joins no shared run that is cancelled`() async throws {
+    let stubborn = Chain { [gate] (number: Int) in
+      await gate.passWhateverHappens()
+      try Task.checkCancellation()
+      return number
+    }
+    .coalesced(by: \.self)
+    let first = stubborn.start(1)
+    await gate.visitors(atLeast: 1)
+    stubborn.cancelRuns(reason: "stop")
+    let second = stubborn.start(1)
+    gate.open()
+    #expect(await first.outcome.brief == "cancelled stop")
+    #expect(try await second.value == 1)
+  }
+
   // G176
   @Test(arguments: [1, -1]) func `Concurrent runs with an equal key share one run and its handlers`(number: Int) async {
     let chain = waiting().coalesced { abs($0) }
