@@ -5,7 +5,7 @@ import Stepwise
 import StepwiseTesting
 import Testing
 
-/// The running step is interrupted at once, whoever asks for it and however the run was begun.
+/// The running step is interrupted at once, whatever requests it and however the run was begun.
 @Suite(.timeLimit(.minutes(5)))
 struct InterruptionTests {
   enum Source: CaseIterable, Sendable { case cancelRuns, token, tokenAround, task }
