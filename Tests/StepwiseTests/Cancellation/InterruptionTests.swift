@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
+import Foundation
 import Stepwise
 import StepwiseTesting
 import Testing
@@ -68,17 +70,19 @@ struct InterruptionTests {
     #expect(try await value == 7)
   }
 
+  /// A thread cancels, because the steps of two such runs may occupy all threads of the pool.
   @Test(arguments: [false, true]) func `A step that only computes sees the request`(isStarted: Bool) async throws {
-    let entered = Once<Void>()
+    let entered = DispatchSemaphore(value: 0)
     let chain = Chain { () -> Bool in
-      entered.settle(())
+      entered.signal()
       while !Task.isCancelled {}
       return true
     }
-    async let value = isStarted ? chain.start().value : chain.run()
-    await entered.valueIgnoringCancellation()
-    chain.cancelRuns()
-    #expect(try await value)
+    Thread.detachNewThread {
+      entered.wait()
+      chain.cancelRuns()
+    }
+    #expect(try await isStarted ? chain.start().value : chain.run())
   }
 
   /// The handlers run on the thread that cancels, and without a lock of the run.
