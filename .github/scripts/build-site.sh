@@ -17,12 +17,15 @@ unlisted() { # unlisted CATALOGUE MODULE
   local article name
   for article in "$1"/*.md; do
     name=$(basename "$article" .md)
-    [ "$name" = "$2" ] || grep -qE "^- <doc:$name(-article)?>$" "$1/$2.md" || echo "$article"
+    [ "$name" = "$2" ] || grep -qE "^- (<doc:$name>|\[[^]]*\]\($name[.]md\))$" "$1/$2.md" || echo "$article"
   done
 }
 
 convert() { # convert CATALOGUE MODULE ARCHIVE
-  "$docc" convert "$1" --additional-symbol-graph-dir "$work/graphs/$2" --output-dir "$3" \
+  local copy=$work/$2/Documentation.docc
+  mkdir "$work/$2" && cp -R "$1" "$copy"
+  .github/scripts/articles.pl convert "$copy" "$2" "$work/graphs/$2"
+  "$docc" convert "$copy" --additional-symbol-graph-dir "$work/graphs/$2" --output-dir "$3" \
     --fallback-display-name "$2" --fallback-bundle-identifier "$2" --fallback-default-module-kind Library \
     --warnings-as-errors ${hosting[@]+"${hosting[@]}"}
 }
@@ -47,6 +50,17 @@ rm -rf "$site"
 # `docc` sorts the landing page by name, and only the navigator in the order of the archives.
 perl -pi -e 's{(?<="identifiers":\[)[^\]]*}{my @m = split /,/, $&; join ",", grep(!/Legacy/, @m), grep(/Legacy/, @m)}e' \
   "$site/data/documentation.json"
-# The root of the site leads to the module to begin with.
-echo '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=documentation/stepwise/">' \
-  > "$site/index.html"
+# What all pages are about, in the words of README.md: on the landing page, and at the root of the site, which leads to the
+# module to begin with.
+about=$(grep -m 1 '^Stepwise ' README.md)
+perl -pi -e 's[(?="sections":)]["abstract":[{"type":"text","text":"'"$about"'"}],]' "$site/data/documentation.json"
+cat > "$site/index.html" << END
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="description" content="$about">
+<meta http-equiv="refresh" content="0; url=documentation/stepwise/">
+<title>Stepwise</title>
+<p>$about <a href="documentation/stepwise/">Read the documentation.</a></p>
+</html>
+END

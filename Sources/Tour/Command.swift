@@ -8,7 +8,7 @@ extension Scene {
   /// All scenes, in the order of `--help`; the one without a name is the default.
   static let all: [Scene] = [
     .picture, .thumbnail, .cancel, .retry, .undo, .callbacks, .importText, .profile, .login, .download, .order,
-    .fleet, .trace,
+    .crash, .fleet, .trace,
   ]
 }
 

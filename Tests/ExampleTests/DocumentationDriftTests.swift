@@ -88,7 +88,7 @@ struct DocumentationDriftTests {
   private static func exampleSources() throws -> [String] {
     try sources(in: [
       "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/StepwiseFleetTests",
-      "Tests/ObserverAdapters/Sources/ObserverAdapters", pairs,
+      "Tests/ObserverAdapters/Sources/ObserverAdapters", "Sources/Tour/Order", pairs,
     ])
   }
 

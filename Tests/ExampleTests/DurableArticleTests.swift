@@ -20,7 +20,7 @@ struct DurableArticleTests {
     let store = try FileCheckpointStore(directory: folder)
     let receipt = try await order.run(cart, id: "order-7", in: store)
     #expect(receipt == 1)
-    for id in try await order.unfinished(in: store) { try await order.resume(id: id, in: store) }
+    try await order.resumeAll(in: store) { id, outcome in print("\(id): \(outcome)") }
   }
 
   @Test func `The order survives a crash`() async throws {

@@ -69,7 +69,7 @@ import Testing
   @Test func `Each name has one scene`() {
     let names = [
       nil, "thumbnail", "cancel", "retry", "undo", "callbacks", "import", "profile", "login", "download", "fleet",
-      "trace", "order",
+      "trace", "order", "crash",
     ]
     #expect(Set(Scene.all.map(\.name)) == Set(names))
     #expect(Set(Scene.all.map(\.name)).count == Scene.all.count)

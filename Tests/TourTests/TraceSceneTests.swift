@@ -52,4 +52,12 @@ import Testing
     #expect(result.output.contains("undid reserve"))
     #expect(result.output.contains(folder.appendingPathComponent("trace.svg").path))
   }
+
+  @Test func `The order of the README is printed as a program, with what it prints`() async throws {
+    let result = try await TourProcess.run(["order"])
+    #expect(result.exitCode == 0)
+    #expect(result.output.hasPrefix("import Stepwise\nimport StepwiseTracing\n\nstruct Cart"))
+    #expect(result.output.contains("print(run.trace.text)\n\n// order · failed: ship 2 did not end within 0.2 seconds"))
+    #expect(result.output.contains("\n// ╰─ undid reserve"))
+  }
 }

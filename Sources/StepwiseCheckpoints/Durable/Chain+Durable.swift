@@ -196,7 +196,7 @@ extension Chain where Input: Codable, Output: Codable {
 
   // MARK: - Implementation
 
-  private nonisolated func durable(
+  nonisolated func durable(
     _ input: Input?,
     _ id: String,
     _ store: some CheckpointStore,

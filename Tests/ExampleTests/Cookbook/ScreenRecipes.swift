@@ -12,17 +12,20 @@ final class SearchModel {
   private(set) var hits: [String] = []
   private(set) var message: String?
   private let chain: Chain<String, [String]>
+  @ObservationIgnored private var search: Task<Void, Never>?
 
-  init(_ chain: Chain<String, [String]>) {
-    self.chain = chain.overlap(.cancelPrevious)
-  }
+  init(_ chain: Chain<String, [String]>) { self.chain = chain }
+
+  deinit { search?.cancel() }
 
   func search(for text: String) {
-    chain.start(text) { @MainActor [weak self] result in
-      switch result {
-      case .success(let hits): self?.hits = hits
-      case .failure(is CancellationError): break
-      case .failure(let error): self?.message = "\(error)"
+    search?.cancel()
+    search = Task { [weak self, chain] in
+      do {
+        let hits = try await chain.run(text)
+        if !Task.isCancelled { self?.hits = hits }
+      } catch {
+        if !Task.isCancelled { self?.message = "\(error)" }
       }
     }
   }

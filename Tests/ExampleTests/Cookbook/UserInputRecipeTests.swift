@@ -83,4 +83,46 @@ struct UserInputRecipeTests {
     while failing.message == nil { await Task.yield() }
     #expect(failing.message == "offline")
   }
+
+  @Test
+  @MainActor func `An answer that arrives while the main actor is busy is not shown for a newer text`() async {
+    let (begun, oldMayEnd, newMayEnd) = (Once<Void>(), Once<Void>(), Once<Void>())
+    let chain = Chain { (text: String) in
+      begun.settle(())
+      await (text == "old" ? oldMayEnd : newMayEnd).valueIgnoringCancellation()
+      return [text]
+    }
+    let model = SearchModel(chain)
+    model.search(for: "old")
+    await begun.valueIgnoringCancellation()
+    oldMayEnd.settle(())
+    // The old search ends, but the main actor is busy.
+    while chain.runsInFlight > 0 {}
+    model.search(for: "new")
+    for _ in 0..<100 {
+      await Task.yield()
+      #expect(model.hits.isEmpty)
+    }
+    newMayEnd.settle(())
+    while model.hits.isEmpty { await Task.yield() }
+    #expect(model.hits == ["new"])
+  }
+
+  @Test
+  @MainActor func `The search of a model that is released is cancelled`() async {
+    let cancelled = Once<Void>()
+    let begun = Once<Void>()
+    var model: SearchModel? = SearchModel(
+      Chain { (_: String) -> [String] in
+        begun.settle(())
+        await CancellationToken().waitForCancellation()
+        cancelled.settle(())
+        throw CancellationError()
+      }
+    )
+    model?.search(for: "swift")
+    await begun.valueIgnoringCancellation()
+    model = nil
+    await cancelled.valueIgnoringCancellation()
+  }
 }

@@ -3,6 +3,7 @@
 
 import Foundation
 import Stepwise
+import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
@@ -66,28 +67,61 @@ struct WorkRecipeTests {
     #expect(await CodeScanner.log.elements(atLeast: 3) == ["start", "start", "stop"])
   }
 
-  @Test
-  func `Ctrl-C cancels what runs, and undoes it before the tool ends`() async throws {
-    await #expect(processExitsWith: .exitCode(3)) {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `Ctrl-C cancels what runs, and undoes it before the tool ends`(number: Int32) async throws {
+    await #expect(processExitsWith: .exitCode(128 + number)) { [number] in
       let (endless, log) = (Endless(), Recorder<String>())
       let convert = Chain("reserve", undo: { (_: String) in log.record("undone") }) { (file: String) in file }
         .then("convert") { file in try await endless(file) }
         .finally { state in log.record("\(state)") }
       let file = "a.txt"
       @Sendable func show(_ fraction: Double) {}
+      func exit(_ code: Int32) -> Never {
+        let isUndone = log.elements == ["undone", "cancelled: \(number == SIGINT ? "SIGINT" : "SIGTERM")"]
+        Foundation.exit(isUndone ? code : 1)
+      }
       Task {
         await endless.begun.elements(atLeast: 1)
-        kill(getpid(), SIGINT)
+        kill(getpid(), number)
       }
-      do {
-        try await withTerminationSignals {
-          let run = convert.start(file)
-          for await progress in run.progress { show(progress.fractionCompleted) }
-          try await run.value
+      let code = try await withTerminationSignals {
+        let run = convert.start(file)
+        for await progress in run.progress { show(progress.fractionCompleted) }
+        switch await run.outcome {
+        case .resolved: return EXIT_SUCCESS
+        case .failed(let error): throw error
+        case .cancelled(let cancellation): return 128 + (cancellation.reason == "SIGTERM" ? SIGTERM : SIGINT)
         }
-      } catch is CancellationError {
-        exit(log.elements == ["undone", "cancelled: SIGINT"] ? 3 : 4)
       }
+      exit(code)
     }
+  }
+
+  @Test func `A run that a signal has stopped is cancelled for good, and undone`() async throws {
+    let (store, log, begun, token) = (MemoryCheckpointStore(), Recorder<String>(), Once<Void>(), CancellationToken())
+    let order = Chain("order") { (cart: Int) in
+      try await step("reserve") {
+        cart
+      } undo: { _ in
+        log.record("released")
+      }
+      try await step("ship") {
+        begun.settle(())
+        await token.waitForCancellation()
+        try Task.checkCancellation()
+      }
+      return cart
+    }
+    let run = order.start(7, id: "order-7", in: store, cancelledBy: token)
+    await begun.valueIgnoringCancellation()
+    token.cancel(reason: "SIGINT")
+    await #expect(throws: CancellationError.self) { try await run.value }
+    #expect(log.elements.isEmpty)
+
+    try await order.cancel(id: "order-7", in: store)
+    _ = try? await order.resume(id: "order-7", in: store)
+
+    #expect(log.elements == ["released"])
+    #expect(try await order.unfinished(in: store).isEmpty)
   }
 }

@@ -9,8 +9,8 @@ import StepwiseTracing
 
 extension Scene {
   /// A durable order whose process is killed, in the middle and during its undos.
-  static let order = Scene(
-    "order",
+  static let crash = Scene(
+    "crash",
     "kill an order in the middle, and continue it",
     parameters: ["[<folder>]", "[<id>]", "[<step to die at>]"]
   ) { arguments in
@@ -46,7 +46,7 @@ private struct DurableOrder: Sendable {
 
   /// Runs an order in a separate process.
   static func start(_ id: String, in folder: URL, dyingAt step: String?) async throws {
-    let child = ChildProcess(arguments: ["order", folder.path, id] + (step.map { [$0] } ?? []))
+    let child = ChildProcess(arguments: ["crash", folder.path, id] + (step.map { [$0] } ?? []))
     let ending = try await Chain(ChildProcess.run).run(child)
     for line in ending.lines { Console.writeLine(line) }
     if ending.isKilled { Console.writeLine("  (killed)") }
