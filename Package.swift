@@ -179,7 +179,7 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: [
-        "stepctl", "CommandKit", "Loopback", "Stepwise", "StepwiseCheckpoints",
+        "stepctl", "CommandKit", "Loopback", "Stepwise", "StepwiseCheckpoints", "StepwiseTesting",
         .target(name: "StepwiseFleet", condition: .when(traits: ["Postgres"])),
       ]
     ),

@@ -16,6 +16,16 @@ extension Tool {
       options: [values]
     ) { try await CheckpointCommand($0.words[0]).show($0.words[1], hasValues: $0.has("values"), $1) },
     ToolCommand(
+      line: "checkpoints cancel <folder> <id>",
+      summary: "cancels a durable run for good",
+      options: [("--reason <text>", "the reason, for handlers")]
+    ) { try await CheckpointCommand($0.words[0]).cancel($0.words[1], reason: $0.options["reason"], $1) },
+    ToolCommand(
+      line: "checkpoints discard <folder> <id>",
+      summary: "ends one without its undos",
+      options: [("--dry-run", "only show what would not be undone")]
+    ) { try await CheckpointCommand($0.words[0]).discard($0.words[1], isDryRun: $0.has("dry-run"), $1) },
+    ToolCommand(
       line: "checkpoints remove <folder> <id>",
       summary: "removes one that no run holds",
       options: [("--force", "remove it although a run holds it, which ends that run")]
@@ -61,14 +71,51 @@ struct CheckpointCommand {
     output.show(checkpoint.record, steps: steps, [])
   }
 
-  func remove(_ id: String, isForced: Bool, _ output: Output) async throws {
-    let summary = try await summary(id)
+  func cancel(_ id: String, reason: String?, _ output: Output) async throws {
+    let run = try await durableRun(id)
+    let isFirst = try await unlessHeld(id, "cancelled; cancel it there with its handle or cancel(id:in:)") {
+      try await store.append(.cancelled(reason: reason), to: id)
+    }
+    guard isFirst else { throw CommandError("'\(id)' has an outcome or is cancelled already: \(run.state)") }
+    let note = "resume it in its program, with resume(id:in:) or resumeAll(in:), which undoes it"
+    output.show([("cancelled", .string(id)), ("to undo", list(run.undoable)), ("note", .string(note))])
+  }
+
+  func discard(_ id: String, isDryRun: Bool, _ output: Output) async throws {
+    let run = try await durableRun(id)
+    let isFirst =
+      isDryRun ? !run.isEnded : try await unlessHeld(id, "discarded") { try await store.append(.abandoned, to: id) }
+    guard isFirst else { throw CommandError("'\(id)' has ended, and has nothing to undo: \(run.state)") }
+    output.show([(isDryRun ? "would discard" : "discarded", .string(id)), ("not undone", list(run.undoable))])
+  }
+
+  private func list(_ names: [String]) -> JSON { .string(names.isEmpty ? "nothing" : names.joined(separator: ", ")) }
+
+  /// - Throws: `CommandError` for a progression, which has nothing to undo.
+  private func durableRun(_ id: String) async throws -> StoredSteps {
+    let checkpoint = await checkpoint(try await summary(id))
+    if let error = checkpoint.error { throw error }
+    guard let run = checkpoint.run else {
+      throw CommandError("'\(id)' is a progression and not a durable chain; 'stepctl checkpoints remove' ends it")
+    }
+    return run
+  }
+
+  /// - Throws: `CommandError` when a run holds the id.
+  private func unlessHeld<Value>(_ id: String, _ wayOut: String, _ body: () async throws -> Value) async throws -> Value
+  {
     do {
-      if isForced { try await store.removeEvenIfHeld(id) } else { try await store.remove(id) }
+      return try await body()
     } catch CheckpointError.held(_, _, let process) {
       let holder = process.map { "process \($0)" } ?? "another process"
-      let wayOut = "wait until it ends, or add --force, which ends its run"
-      throw CommandError("\(holder) is running '\(id)', which was not removed; \(wayOut)")
+      throw CommandError("\(holder) is running '\(id)', which was not \(wayOut)")
+    }
+  }
+
+  func remove(_ id: String, isForced: Bool, _ output: Output) async throws {
+    let summary = try await summary(id)
+    try await unlessHeld(id, "removed; wait until it ends, or add --force, which ends its run") {
+      if isForced { try await store.removeEvenIfHeld(id) } else { try await store.remove(id) }
     }
     let held = isForced ? summary.holder.map { "\($0.text) held it; its run fails at the next stage" } : nil
     output.show([("removed", .string(id)), ("note", .string(held))])
@@ -121,7 +168,7 @@ private struct Checkpoint {
     guard error == nil, let content = summary.content else { return "damaged" }
     guard let run else { return content.stage ?? "stage \(content.version)" }
     return run.outcome == "unfinished" && summary.holder != nil
-      ? "running" : run.state(at: Date().timeIntervalSince1970)
+      ? "running" : run.state
   }
 
   var record: Record {
@@ -145,8 +192,11 @@ extension CheckpointSummary.Holder {
 struct StoredSteps {
   struct Step {
     var name: String
-    /// The word for its state: `running`, `done`, `failed`, `undone` or `damaged`; of a stage, also that of its job.
+    /// The word for its state: `running`, `done`, `failed`, `undoing`, `undone` or `damaged`; of a stage, also that of its
+    /// job.
     var state: String
+    /// Whether it says how to undo it.
+    var isUndoable = false
     var error: String?
     var value: [UInt8]?
     /// When it began, or the event before it was stored; nil where that is unknown.
@@ -165,7 +215,7 @@ struct StoredSteps {
   }
 
   private(set) var steps: [Step] = []
-  /// The word for the state of the run, unless a time to wait for is stored: `unfinished`, `cancelling`, `done`,
+  /// The word for the state of the run, unless it undoes steps or a time to wait for is stored: `unfinished`, `cancelling`, `done`,
   /// `failed`, `cancelled` or `abandoned`.
   private(set) var outcome = "unfinished"
   /// The error, or the reason of a cancellation.
@@ -181,7 +231,26 @@ struct StoredSteps {
   var waitsUntil: Double? { outcome == "unfinished" ? deadlines.values.max() : nil }
 
   /// The state at a time.
-  func state(at now: Double) -> String { waitsUntil.map { $0 > now } == true ? "waiting" : outcome }
+  func state(at now: Double) -> String {
+    if outcome != "unfinished", outcome != "abandoned", steps.contains(where: { $0.state == "undoing" }) {
+      return "undoing"
+    }
+    return waitsUntil.map { $0 > now } == true ? "waiting" : outcome
+  }
+
+  var state: String { state(at: Date().timeIntervalSince1970) }
+  /// The steps that are to be undone if the run does not succeed.
+  var undoable: [String] {
+    steps.filter { $0.isUndoable && ["done", "running", "undoing"].contains($0.state) }.map(\.name)
+  }
+  /// Whether the run has an outcome, and nothing is left to undo.
+  var isEnded: Bool {
+    switch outcome {
+    case "done", "abandoned": true
+    case "failed", "cancelled": undoable.isEmpty
+    default: false
+    }
+  }
 
   /// Applies an entry of a fleet's chain; a damaged one is a step, so that the rest is shown.
   mutating func apply(entry: [UInt8], at time: Double?) {
@@ -195,11 +264,15 @@ struct StoredSteps {
   mutating func apply(_ event: DurableEvent, at time: Double? = nil) {
     defer { last = time }
     switch event {
-    case .began(let path): steps.append(Step(name: path, state: "running", start: time))
-    case .completed(let path, _, let number, let value, _):
-      end(Step(name: path, state: "done", value: value, end: time, number: number))
+    case .began(let path): steps.append(Step(name: path, state: "running", isUndoable: true, start: time))
+    case .completed(let path, _, let number, let value, let isUndoable):
+      end(Step(name: path, state: "done", isUndoable: isUndoable, value: value, end: time, number: number))
     case .failed(let path, _, let number, let failure, _):
       end(Step(name: path, state: "failed", error: failure.text, end: time, number: number))
+    case .undoing(let numbers):
+      for index in steps.indices where steps[index].state == "done" && numbers.contains(steps[index].number ?? 0) {
+        steps[index].state = "undoing"
+      }
     case .undone(let number):
       for index in steps.indices where steps[index].number == number { steps[index].state = "undone" }
     case .settled(let path):

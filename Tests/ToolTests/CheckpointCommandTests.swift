@@ -5,6 +5,7 @@ import CommandKit
 import Foundation
 import Stepwise
 import StepwiseCheckpoints
+import StepwiseTesting
 import Testing
 
 @testable import stepctl
@@ -138,6 +139,56 @@ import Testing
     #expect(run.steps.map(\.state) == ["undone", "failed", "undone"])
     run.apply(.concluded(.failed(failure)))
     #expect(run.outcome == "failed" && run.detail == "no stock")
+  }
+
+  @Test
+  func `A run can be cancelled for good, and what was not undone can be given up`() async throws {
+    struct BankIsClosed: Error {}
+    let store = try store()
+    let released = Recorder<String>()
+    let order = Chain("order") { (item: String) in
+      try await step("reserve") {
+        item
+      } undo: {
+        released.record($0)
+      }
+      try await step("charge") {
+        7
+      } undo: { (_: Int) in
+        if item != "lamp" { throw BankIsClosed() }
+      }
+      if item == "pen" { throw OutOfStock() }
+      try await step("wait", sleep: .seconds(3_600))
+      return item
+    }
+    let stop = CancellationToken()
+    let run = order.start("lamp", id: "lamp", in: store, cancelledBy: stop)
+    while try await store.load("lamp")?.durableRun(at: "")?.events.contains(where: Self.isDeadline) != true {
+      await Task.yield()
+    }
+    #expect(await tool(["checkpoints", "cancel", folder, "lamp"]).error.contains("is running 'lamp'"))
+    stop.cancel()
+    _ = await run.outcome
+    let cancelled = await tool(["checkpoints", "cancel", folder, "lamp", "--reason", "gone"])
+    #expect(cancelled.output.contains("order/reserve, order/charge"), "\(cancelled)")
+    #expect(await tool(["checkpoints", "cancel", folder, "lamp"]).error.contains("is cancelled already: cancelling"))
+    #expect(released.elements.isEmpty)
+    await #expect(throws: CancellationError.self) { try await order.resume(id: "lamp", in: store) }
+    #expect(released.elements == ["lamp"])
+
+    // One of its undos fails, so that it is not like any failed run.
+    await #expect(throws: (any Error).self) { try await order.run("pen", id: "pen", in: store) }
+    #expect(await list("--json").list?.map { $0["state"] as? String } == ["cancelled", "undoing"])
+    let steps = try #require(await show("pen", "--json").object?["steps"] as? [[String: Any]])
+    #expect(steps.prefix(2).map { $0["state"] as? String } == ["undone", "undoing"])
+    let discard = ["checkpoints", "discard", folder, "pen"]
+    #expect(await tool(discard + ["--dry-run"]).output.contains("order/charge"))
+    #expect(try await order.unfinished(in: store) == ["pen"])
+    #expect(await tool(discard).output.contains("order/charge"))
+    #expect(try await order.unfinished(in: store).isEmpty)
+    #expect(await tool(discard).error.contains("has nothing to undo: abandoned"))
+    for try await _ in Word.spell(letters: ["a"], seed: 1).stages(id: "word", in: store) { break }
+    #expect(await tool(["checkpoints", "discard", folder, "word"]).error.contains("is a progression"))
   }
 
   @Test

@@ -147,7 +147,7 @@ extension Chain where Input: Codable, Output: Codable {
       if let isFirst = try await live.cancelAndStore(reason: reason) { return isFirst }
       await live.ended.valueIgnoringCancellation()
     }
-    return try await append(.cancelled(reason: reason), id, store) { $0.phase == .running && !$0.isEnded }
+    return try await store.append(.cancelled(reason: reason), to: id, of: storedName)
   }
 
   /// Gives up what could not be undone: the run counts as ended, and nothing more is undone.
@@ -162,7 +162,7 @@ extension Chain where Input: Codable, Output: Codable {
   ///   ``CheckpointError/held(id:location:processID:)`` while a run holds it; an error of the store.
   @concurrent @discardableResult
   public nonisolated func discard(id: String, in store: some CheckpointStore) async throws -> Bool {
-    try await append(.abandoned, id, store) { !$0.isEnded }
+    try await store.append(.abandoned, to: id, of: storedName)
   }
 
   /// Gives up what could not be undone.
@@ -213,25 +213,5 @@ extension Chain where Input: Codable, Output: Codable {
       now: now
     )
     return DurableRun(of: Self.self, settings, in: store)
-  }
-
-  /// Appends an event to a run that is not in progress.
-  private nonisolated func append(
-    _ event: DurableEvent,
-    _ id: String,
-    _ store: some CheckpointStore,
-    if isNeeded: (DurableLog) -> Bool
-  ) async throws -> Bool {
-    let holder = try await LeaseHolder(id, of: store, LeaseClock(ContinuousClock()))
-    guard let record = try await store.load(id) else {
-      throw CheckpointError.notStarted(id: id, location: store.location(of: id))
-    }
-    let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
-    let isNeeded = isNeeded(stored.log)
-    if isNeeded {
-      try await store.append(DurableEvent.bytes(of: [event]), ifVersionIs: record.version, under: holder.lease)
-    }
-    await holder.release()
-    return isNeeded
   }
 }

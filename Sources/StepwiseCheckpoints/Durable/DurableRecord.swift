@@ -90,3 +90,25 @@ extension CheckpointRecord {
     return (chain, stored.start.version, stored.events)
   }
 }
+
+extension CheckpointStore {
+  /// Cancels a durable run that is not in progress, or gives up what it has not undone.
+  ///
+  /// - Parameters:
+  ///   - event: `cancelled` or `abandoned`.
+  ///   - id: The id of the run.
+  ///   - chain: The name of its chain; nil for any.
+  /// - Returns: Whether the event has changed anything.
+  package func append(_ event: DurableEvent, to id: String, of chain: String? = nil) async throws -> Bool {
+    let holder = try await LeaseHolder(id, of: self, LeaseClock(ContinuousClock()))
+    guard let record = try await load(id) else {
+      throw CheckpointError.notStarted(id: id, location: location(of: id))
+    }
+    let name = chain ?? DurableRecord.chain(of: record) ?? ""
+    let log = try DurableRecord(record, of: name, at: location(of: id)).log
+    let isNeeded = if case .cancelled = event { log.phase == .running && !log.isEnded } else { !log.isEnded }
+    if isNeeded { try await append(DurableEvent.bytes(of: [event]), ifVersionIs: record.version, under: holder.lease) }
+    await holder.release()
+    return isNeeded
+  }
+}

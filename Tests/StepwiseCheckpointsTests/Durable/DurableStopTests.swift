@@ -382,4 +382,17 @@ struct DurableStopTests {
     let outcome = try await expectNoDelay { try await end.value }
     #expect(outcome == nil)
   }
+
+  @Test func `The run of a renamed chain is found by its old name`() async throws {
+    let store = MemoryCheckpointStore()
+    let (order, purchase) = (Chain("order") { (input: Int) in input }, Chain("purchase") { (input: Int) in input })
+    try await order.run(7, id: "7", in: store)
+    let error = await #expect(throws: CheckpointError.self) { try await purchase.resume(id: "7", in: store) }
+    #expect(
+      error?.cause
+        == "it belongs to the chain order, not to the chain purchase; use another id, or give a chain that was "
+        + "renamed its old name: .named(\"order\")"
+    )
+    #expect(try await purchase.named("order").resume(id: "7", in: store) == 7)
+  }
 }
