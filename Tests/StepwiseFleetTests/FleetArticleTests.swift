@@ -50,8 +50,45 @@
       let fleet = Fleet("host=db.internal dbname=work user=shop sslmode=verify-full sslrootcert=/etc/ssl/db-ca.pem")
       let cart = Cart(books: 2)
       try await fleet.send(Approval(by: "Ann"), to: "order-7", signal: "approval", id: "button-31")
+      try await fleet.enqueue(
+        order,
+        cart,
+        id: "order-7",
+        sending: Approval(by: "Ann"),
+        signal: "approval",
+        signalID: "button-31"
+      )
+      try await fleet.dropSignal("approval", of: "order-7", id: "button-31")
       fleet.register(order, version: 2)
       try await fleet.enqueue(order, cart, id: "order-8", version: 2)
+    }
+
+    @Test
+    func `An order is answered by one of two signals`() async throws {
+      let answered = Chain("answered order") { (cart: Cart) in
+        let answer = try await step(
+          "answer",
+          waitForAny: [
+            .signal("approval", Answer.approved),
+            .signal("rejection", Answer.rejected),
+          ]
+        )
+        if case .rejected(let rejection) = answer { return rejection.reason }
+        return "approved"
+      }
+      let fleet = test.fleet()
+      fleet.register(answered)
+      try await fleet.enqueue(
+        answered,
+        Cart(books: 2),
+        id: "order-7",
+        sending: Rejection(reason: "sold out"),
+        signal: "rejection",
+        signalID: "button-31"
+      )
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: "order-7", as: answered) == "sold out")
+      }
     }
 
     @Test
@@ -117,6 +154,14 @@
 
   private struct Approval: Codable, Sendable {
     var by: String
+  }
+
+  private struct Rejection: Codable, Sendable {
+    var reason: String
+  }
+
+  private enum Answer: Codable {
+    case approved(Approval), rejected(Rejection)
   }
 
   private struct Stock: Sendable {

@@ -425,7 +425,7 @@
     @Test
     func `A run is parked while all of its steps in progress wait`() {
       var waits = DurableWaits()
-      let wait = DurableWait(end: nil, signal: "approval")
+      let wait = DurableWait(end: nil, signals: ["approval"])
       var needsSlot = [waits.begin("order"), waits.begin("order/a"), waits.begin("order/ab")]
       var isParked = [waits.wait(wait, at: "order/a")]
       isParked.append(waits.end("order/ab"))

@@ -86,7 +86,7 @@
       var waits = DurableWaits()
       let begun = [waits.begin("a"), waits.begin("b")]
       let parks = [
-        waits.wait(DurableWait(end: 1, signal: nil), at: "a"), waits.wait(DurableWait(end: nil, signal: "s"), at: "b"),
+        waits.wait(DurableWait(end: 1), at: "a"), waits.wait(DurableWait(end: nil, signals: ["s"]), at: "b"),
       ]
       #expect(begun == [false, false] && parks == [false, true])
       #expect(waits.pending.count == 2)

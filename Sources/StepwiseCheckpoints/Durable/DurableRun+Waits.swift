@@ -32,7 +32,7 @@ extension DurableRun {
     let rest = remaining(of: duration, at: step)
     try await flush()
     guard rest > .zero else { return }
-    let wait = DurableWait(end: now + Int(rest / .milliseconds(1)), signal: nil)
+    let wait = DurableWait(end: now + Int(rest / .milliseconds(1)))
     try await waiting(wait, at: step) { try await clock.sleep(for: rest) }
   }
 }
@@ -93,26 +93,26 @@ extension DurableRun {
     state.withLock { $0.waits.unparked() }
   }
 
-  /// Waits for a signal; returns nil when none can be received.
-  nonisolated(nonsending) func receive<Value: Codable & Sendable>(
-    _ name: String,
-    as type: Value.Type,
+  /// Waits for the first of several signals; returns nil when none can be received.
+  nonisolated(nonsending) func receive<Value: Sendable>(
+    _ cases: [SignalCase<Value>],
+    as name: String,
     timeout: Duration?,
     at step: String
   ) async throws -> Value? {
     guard let host = settings.host else { return nil }
     let rest = timeout.map { remaining(of: $0, at: step) }
     try await flush()
-    if let value = try await take(name, as: type, from: host, at: step) { return value }
+    if let value = try await take(cases, from: host, at: step) { return value }
     let timedOut = TimeoutError(step: name, duration: timeout ?? .zero)
     if let rest, rest <= .zero { throw timedOut }
     let deadline = rest.map { ContinuousClock.now + $0 }
-    let wait = DurableWait(end: rest.map { now + Int($0 / .milliseconds(1)) }, signal: name)
-    host.expect(name, at: step, SignalExpectation(type))
-    defer { host.expect(name, at: step, nil) }
+    let wait = DurableWait(end: rest.map { now + Int($0 / .milliseconds(1)) }, signals: cases.map(\.name))
+    for (index, signal) in cases.enumerated() { host.expect(signal.name, at: "\(step)[\(index)", signal.expectation) }
+    defer { for (index, signal) in cases.enumerated() { host.expect(signal.name, at: "\(step)[\(index)", nil) } }
     return try await waiting(wait, at: step) {
       let value = try await DurableSignals.take(until: deadline, host.news()) {
-        try await take(name, as: type, from: host, at: step)
+        try await take(cases, from: host, at: step)
       }
       guard let value else { throw timedOut }
       return value
@@ -120,9 +120,8 @@ extension DurableRun {
   }
 
   /// Returns the oldest signal that no step has received; skips those that are not of the type.
-  private func take<Value: Codable>(
-    _ name: String,
-    as type: Value.Type,
+  private func take<Value>(
+    _ cases: [SignalCase<Value>],
     from host: any DurableHost,
     at step: String
   ) async throws -> Value? {
@@ -130,10 +129,10 @@ extension DurableRun {
     while hasSkipped {
       hasSkipped = false
       let limit = state.withLock { $0.waits.count(at: step) }
-      for (number, bytes) in try await host.signals(name, limit: limit)
+      for (number, name, bytes) in try await host.signals(cases.map(\.name), limit: limit)
       where !state.withLock({ $0.waits.isSkipped(number, at: step) }) {
         do {
-          let value = try DurableValues(type).decode(bytes)
+          let value = try DurableSignals.value(of: name, bytes, cases)
           if state.withLock({ $0.waits.receive(number, at: step) }) { return value }
         } catch {
           state.withLock { $0.waits.skip(number, at: step) }
@@ -149,13 +148,24 @@ extension DurableRun {
 /// The signals of the run that the running code is a step of.
 package enum DurableSignals {
   /// Waits for a signal; returns nil outside of a step of a run with a host.
-  package nonisolated(nonsending) static func receive<Value: Codable & Sendable>(
-    _ name: String,
-    as type: Value.Type,
+  package nonisolated(nonsending) static func receive<Value: Sendable>(
+    _ cases: [SignalCase<Value>],
+    as name: String,
     timeout: Duration?
   ) async throws -> Value? {
     guard let position = DurablePosition.current, position.run.isCurrent, let step = position.step else { return nil }
-    return try await position.run.receive(name, as: type, timeout: timeout, at: step)
+    return try await position.run.receive(cases, as: name, timeout: timeout, at: step)
+  }
+
+  /// Reads a signal as the first of the cases of its name that can read it.
+  ///
+  /// - Throws: The error of the last one that cannot.
+  package static func value<Value>(of name: String, _ bytes: [UInt8], _ cases: [SignalCase<Value>]) throws -> Value {
+    var failure: any Error = DataError(reason: "no step waits for it")
+    for signal in cases where signal.name == name {
+      do { return try signal.decode(bytes) } catch { failure = error }
+    }
+    throw failure
   }
 
   /// Takes something when there is news, and at a deadline; returns nil when there is nothing by then.

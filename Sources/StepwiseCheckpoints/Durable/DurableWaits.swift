@@ -7,12 +7,12 @@ import Stepwise
 package struct DurableWait: Hashable, Sendable {
   /// When the wait ends, in milliseconds since 1970; nil when only a signal ends it.
   package let end: Int?
-  /// The signal that ends it; nil for a sleep.
-  package let signal: String?
+  /// The signals of which the first ends it; none for a sleep.
+  package let signals: [String]
 
-  package init(end: Int?, signal: String?) {
+  package init(end: Int?, signals: [String] = []) {
     self.end = end
-    self.signal = signal
+    self.signals = signals
   }
 }
 
@@ -25,8 +25,8 @@ package protocol DurableHost: Sendable {
   func unpark() async
   /// The error that stops a run which waits, until it is resumed at the end of a wait; at once if it waits for nothing.
   func suspension(_ waits: [DurableWait]) -> any Error
-  /// Returns signals of a name that are not consumed, with their numbers, oldest first.
-  func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])]
+  /// Returns signals of some names that are not consumed, with their numbers, oldest first.
+  func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])]
   /// Prepares a wait for news of signals, which ends after a time as well.
   func news() -> @Sendable (_ limit: Duration) async -> Void
   /// A step cannot read a signal, and skips it; another step may read it.
@@ -49,6 +49,23 @@ package struct SignalExpectation: Sendable {
   package init<Value: Codable & Sendable>(_ type: Value.Type) {
     self.type = "\(type)"
     isReadable = { (try? DurableValues(Value.self).decode($0)) != nil }
+  }
+}
+
+/// A signal that a wait can receive, and how it becomes the value of the wait.
+package struct SignalCase<Value: Sendable>: Sendable {
+  package let name: String
+  package let expectation: SignalExpectation
+  package let decode: @Sendable (_ bytes: [UInt8]) throws -> Value
+
+  package init<Signal: Codable & Sendable>(
+    _ name: String,
+    _ type: Signal.Type,
+    _ transform: @escaping @Sendable (Signal) -> Value
+  ) {
+    self.name = name
+    expectation = SignalExpectation(type)
+    decode = { transform(try DurableValues(Signal.self).decode($0)) }
   }
 }
 

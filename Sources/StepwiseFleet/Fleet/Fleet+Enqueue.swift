@@ -172,7 +172,7 @@
         let options = jobs[0].options
         var batch = jobs[0].batch
         for job in jobs.dropFirst() { batch.append(job.batch) }
-        let insertion = Self.insertion(.nothing, returning: "id, state = 'queued'")
+        let insertion = Self.insertion(.nothing, selecting: "SELECT id, state = 'queued' FROM added")
         let rows = try await database.run(insertion, parameters(batch, options, parent: nil, channel: nil))
         if rows.contains(where: { $0.isTrue(1) }) { await announce(batch.name, rows.count) }
         var added = Set(rows.compactMap { $0.text(0) })
@@ -212,7 +212,7 @@
     }
 
     /// One parameter a column, so that the statement is the same for any number of jobs.
-    private func parameters(
+    func parameters(
       _ batch: FleetBatch,
       _ options: FleetOptions,
       parent: String?,
@@ -243,8 +243,8 @@
       guard (1...200).contains(id.utf8.count), !id.utf8.contains(0) else { throw .invalidID(id: id) }
     }
 
-    /// Inserts jobs, and returns their number and whether one is ready, or the columns that are named.
-    private static func insertion(_ replacing: FleetOptions.Replacement, returning columns: String? = nil) -> String {
+    /// Inserts jobs, and returns their number and whether one is ready, or what else is selected.
+    static func insertion(_ replacing: FleetOptions.Replacement, selecting selection: String? = nil) -> String {
       let conflict =
         switch replacing {
         case .nothing: "DO NOTHING"
@@ -283,7 +283,7 @@
           WHERE m.name = $3 AND m.until > clock_timestamp() AND due.run_at <= clock_timestamp()
             AND (~ $5::bigint, due.run_at) < (m.rank, m.run_at)
         ), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
-        \(columns.map { "SELECT \($0) FROM added" } ?? result)
+        \(selection ?? result)
         """
     }
 

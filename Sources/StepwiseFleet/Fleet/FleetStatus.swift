@@ -152,6 +152,9 @@
     /// The code waits for a signal, and is not a step of a chain on a fleet.
     case outsideFleet(signal: String)
 
+    /// The code waits for any of no signals: that wait would never end.
+    case noSignals(wait: String)
+
     /// The cron expression or the time zone of a schedule is not valid.
     case invalidSchedule(name: String, reason: String)
   }
@@ -173,6 +176,7 @@
       case .needsStage(let id):
         "job \"\(id)\" is a chain: wait with step(_:waitFor:) and step(_:sleep:), which are steps themselves"
       case .outsideFleet(let signal): "signal \"\(signal)\": only a step of a chain on a fleet can wait for it"
+      case .noSignals(let wait): "wait \"\(wait)\" names no signal; pass at least one to waitForAny"
       case .invalidSchedule(let name, let reason): "schedule \"\(name)\": \(reason)"
       }
     }

@@ -87,14 +87,19 @@
 
     /// One statement per step; a step that has run never changes.
     ///
-    /// The last one creates the functions, or replaces them.
-    private static let steps = [
-      [FleetTables.tables, FleetTables.triggerFunctions, FleetTables.triggers],
-      [
-        FleetTables.changes, FleetTables.triggerFunctions, FleetTables.functions, FleetClaim.function,
+    /// The last one creates the functions as well, or replaces them.
+    private static let steps = {
+      var steps = [
+        [FleetTables.tables, FleetTables.triggerFunctions, FleetTables.triggers],
+        [FleetTables.changes],
+        [FleetSignals.changes],
+      ]
+      steps[steps.count - 1] += [
+        FleetTables.triggerFunctions, FleetTables.functions, FleetClaim.function, FleetSignals.function,
         StageSave.definition, EntrySave.definition, ParkedJob.definition, EndedAttempt.definition,
-      ],
-    ].map { $0.joined(separator: "\n") }
+      ]
+      return steps.map { $0.joined(separator: "\n") }
+    }()
 
     /// Runs the steps that have not run, once, however many workers request it concurrently.
     ///

@@ -277,8 +277,8 @@
 
     func suspension(_ waits: [DurableWait]) -> any Error { JobSuspension(waits) }
 
-    func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])] {
-      try await signals(name, limit: limit, except: [])
+    func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])] {
+      try await signals(names, limit: limit, except: [])
     }
 
     func expect(_ name: String, at step: String, _ expectation: SignalExpectation?) {
@@ -303,7 +303,7 @@
     /// The names of the signals that the job waits for.
     var awaitedSignals: [String] {
       let (run, waits) = state.withLock { ($0.run, $0.waits) }
-      return (run?.waits() ?? waits).compactMap(\.signal)
+      return (run?.waits() ?? waits).flatMap(\.signals)
     }
 
     /// What ends within a second is not worth a write.
@@ -328,14 +328,18 @@
       state.withLock { ($0.waits, $0.stageBegan) = ([], .now) }
     }
 
-    func signals(_ name: String, limit: Int, except taken: [Int64]) async throws -> [(number: Int, value: [UInt8])] {
+    func signals(
+      _ names: [String],
+      limit: Int,
+      except taken: [Int64]
+    ) async throws -> [(number: Int, name: String, value: [UInt8])] {
       try await surroundings.run(
         """
-        SELECT number, value FROM @.signals
-        WHERE job = $1 AND name = $2 AND NOT is_taken AND number <> ALL ($3) ORDER BY number LIMIT $4
+        SELECT number, name, value FROM @.signals
+        WHERE job = $1 AND name = ANY ($2) AND NOT is_taken AND number <> ALL ($3) ORDER BY number LIMIT $4
         """,
-        [.text(row.id), .text(name), .integers(taken), .integer(Int64(limit))]
-      ).map { (number: Int($0.integer(0) ?? 0), value: Array(($0.text(1) ?? "").utf8)) }
+        [.text(row.id), .texts(names), .integers(taken), .integer(Int64(limit))]
+      ).map { (number: Int($0.integer(0) ?? 0), name: $0.text(1) ?? "", value: Array(($0.text(2) ?? "").utf8)) }
     }
   }
 
@@ -353,7 +357,7 @@
       }
       // Only signals end waits without an end.
       let end = waits.compactMap(\.end).min().map { Double($0) / 1_000 } ?? .infinity
-      ending = Ending(state: .scheduled, waitsFor: waits.compactMap(\.signal), end: end, isUncounted: true)
+      ending = Ending(state: .scheduled, waitsFor: waits.flatMap(\.signals), end: end, isUncounted: true)
     }
 
     var description: String { "The job waits; do not catch this error." }

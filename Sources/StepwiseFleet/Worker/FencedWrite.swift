@@ -98,10 +98,14 @@
     /// Returns the fencing number of each write that is stored, by this statement or by one that was cut off, the job's id if it
     /// is watched, and its name if it is queued.
     static var statement: String { get }
+    /// What the function does before the statement, whose snapshot is later.
+    static var preparation: String { get }
     static func parameters(_ writes: [Self]) -> [PostgresValue]
   }
 
   extension FencedWrite {
+    static var preparation: String { "" }
+
     private static var allTypes: [String] { ["text[]", "bigint[]", "bigint[]"] + types }
 
     static var call: String {
@@ -120,6 +124,7 @@
         SET plan_cache_mode = force_generic_plan
       AS $write$
       BEGIN
+        \(preparation)
         RETURN QUERY \(statement);
       END
       $write$;
@@ -140,6 +145,7 @@
     var size: Int { stage.utf8.count }
 
     static let function = "save_stages"
+    static let preparation = FleetSignals.locking("$8")
     static let types = ["bigint[]", "bigint[]", "text[]", "boolean[]", "bigint[]"]
 
     static func parameters(_ saves: [StageSave]) -> [PostgresValue] {
@@ -166,6 +172,7 @@
         FROM input i
         WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
           AND j.version = i.version - 1
+          AND \(FleetSignals.none(dropped: "$8"))
         RETURNING j.id, j.fence, j.version, j.shape, j.stage, j.keeps_stages AND NOT i.is_last AS is_kept, j.watched_until
       ), taken AS (
         UPDATE @.signals s SET is_taken = true, value = '' FROM changed
@@ -190,6 +197,7 @@
     var size: Int { entry.count }
 
     static let function = "append_entries"
+    static let preparation = FleetSignals.locking("$6")
     static let types = ["bigint[]", "bytea[]", "bigint[]"]
 
     static func parameters(_ entries: [EntrySave]) -> [PostgresValue] {
@@ -207,6 +215,7 @@
         SELECT j.id, j.fence, j.attempt > 1 OR j.is_parked AS advances, i.number, i.entry FROM @.jobs j JOIN input i ON i.id = j.id
         WHERE j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
           AND (i.number = 2 OR EXISTS (SELECT FROM @.entries e WHERE e.job = j.id AND e.number = i.number - 1))
+          AND \(FleetSignals.none(dropped: "$6"))
         ORDER BY j.id FOR NO KEY UPDATE OF j
       ), added AS (
         INSERT INTO @.entries AS e (job, number, entry) SELECT id, number, entry FROM held

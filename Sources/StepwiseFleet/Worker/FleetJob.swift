@@ -111,7 +111,7 @@
     @concurrent public func sleep(for duration: Duration, as name: String = "sleep") async throws {
       try checkStage()
       let end = try await claim.end(of: duration, name)
-      _ = try await wait(for: nil, until: end) { () -> Bool? in nil }
+      _ = try await wait(for: [], until: end) { () -> Bool? in nil }
     }
 
     /// Waits in a stage for a signal, without a slot; use `step(_:waitFor:)` in a chain.
@@ -131,26 +131,36 @@
       as type: Signal.Type,
       timeout: Duration? = nil
     ) async throws -> Signal {
+      try await waitForSignal([SignalCase(name, type) { $0 }], as: name, timeout: timeout)
+    }
+
+    func waitForSignal<Value: Sendable>(
+      _ cases: [SignalCase<Value>],
+      as name: String,
+      timeout: Duration?
+    ) async throws -> Value {
       try checkStage()
       var end: (seconds: Double, rest: Duration)?
       if let timeout { end = try await claim.end(of: timeout, name) }
       let skipped = Lock<[Int64]>([])
-      claim.expect(name, at: name, SignalExpectation(type))
-      defer { claim.expect(name, at: name, nil) }
-      let signal = try await wait(for: name, until: end) { try await claim.receive(name, as: type, except: skipped) }
-      guard let signal else { throw TimeoutError(step: name, duration: timeout ?? .zero) }
-      return signal
+      for (index, signal) in cases.enumerated() {
+        claim.expect(signal.name, at: "\(name)[\(index)", signal.expectation)
+      }
+      defer { for (index, signal) in cases.enumerated() { claim.expect(signal.name, at: "\(name)[\(index)", nil) } }
+      let value = try await wait(for: cases.map(\.name), until: end) { try await claim.receive(cases, except: skipped) }
+      guard let value else { throw TimeoutError(step: name, duration: timeout ?? .zero) }
+      return value
     }
 
     private func wait<Value: Sendable>(
-      for signal: String?,
+      for signals: [String],
       until end: (seconds: Double, rest: Duration)?,
       _ take: () async throws -> Value?
     ) async throws -> Value? {
       if let value = try await take() { return value }
       if let end, end.rest <= .zero { return nil }
       let deadline = end.map { ContinuousClock.now + $0.rest }
-      let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signal: signal)]
+      let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signals: signals)]
       let news = claim.news()
       guard claim.park(waits) else { throw JobSuspension(waits) }
       let result = await Result.of {
@@ -185,107 +195,22 @@
     /// Returns the oldest signal that this attempt has not received; it is consumed with the next save.
     ///
     /// It skips those that are not of the type.
-    func receive<Signal: Codable>(
-      _ name: String,
-      as type: Signal.Type,
+    func receive<Value: Sendable>(
+      _ cases: [SignalCase<Value>],
       except skipped: borrowing Lock<[Int64]>
-    ) async throws -> Signal? {
+    ) async throws -> Value? {
       while true {
         let known = state.withLock { $0.received } + skipped.withLock { $0 }
-        guard let signal = try await signals(name, limit: 1, except: known).first else { return nil }
+        guard let signal = try await signals(cases.map(\.name), limit: 1, except: known).first else { return nil }
         do {
-          let value = try DurableValues(type).decode(signal.value)
+          let value = try DurableSignals.value(of: signal.name, signal.value, cases)
           state.withLock { $0.received.append(Int64(signal.number)) }
           return value
         } catch {
           skipped.withLock { $0.append(Int64(signal.number)) }
-          await refuse(signal.number, of: name, error)
+          await refuse(signal.number, of: signal.name, error)
         }
       }
-    }
-  }
-
-  extension Fleet {
-    /// Sends a signal to a job, which receives it with `step(_:waitFor:)` or ``FleetJob/waitForSignal(_:as:timeout:)``.
-    ///
-    /// The signal is kept until the job waits for it. Signals of a name are received in the order in which they were sent.
-    ///
-    /// A step receives only signals of the type that it waits for. If the job waits in this process, another one is refused
-    /// here; otherwise the step skips it, and you find it in ``refusedSignals(of:)``.
-    ///
-    /// - Parameters:
-    ///   - value: The signal.
-    ///   - id: The job.
-    ///   - name: The name of the signal: that of the step that waits, unless the step names another one.
-    ///   - message: The identity of the signal: the job receives a further one with the same identity only once. Pass one
-    ///     when your code may be repeated.
-    /// - Returns: A Boolean value that indicates whether the job had no signal with the identity.
-    /// - Throws: ``FleetError/notFound(id:)``; ``FleetError/ended(id:state:)``; ``FleetError/unstorable(id:reason:)``;
-    ///   ``FleetError/foreignSignal(id:signal:expected:)``; ``PostgresError``.
-    @discardableResult
-    @concurrent public func send<Signal: Codable & Sendable>(
-      _ value: Signal,
-      to id: String,
-      signal name: String,
-      id message: String? = nil
-    ) async throws -> Bool {
-      let text: String
-      do {
-        text = String(decoding: try DurableValues(Signal.self).encode(value), as: UTF8.self)
-      } catch {
-        throw FleetError.unstorable(id: id, reason: "the signal cannot be encoded: \(error)")
-      }
-      guard !(name + (message ?? "")).utf8.contains(0) else {
-        throw FleetError.unstorable(id: id, reason: "the name or the id of the signal contains a NUL")
-      }
-      if id.utf8.contains(0) { throw FleetError.notFound(id: id) }
-      try hub.expectations.check(Array(text.utf8), for: name, of: id)
-      let row = try await database.run(
-        "SELECT o_answer, o_state, o_name FROM @.send($1, $2, $3, $4)",
-        [.text(id), .text(name), .text(message ?? UUID().uuidString), .text(text)]
-      ).first
-      let state = FleetState(row?.text(1) ?? "")
-      switch row?.text(0) {
-      case "known": return false
-      case "added":
-        if state == .queued { await announce(row?.text(2) ?? "", 1) }
-        if state == .running { database.notify([id]) }
-        return true
-      case "ended": throw FleetError.ended(id: id, state: state)
-      default: throw FleetError.notFound(id: id)
-      }
-    }
-  }
-
-  /// Waits for a signal as a step of a chain on a fleet.
-  ///
-  /// While the run waits it takes no slot of a worker. The signal is consumed in the commit that stores the step's value,
-  /// and the end of the wait is stored either way: a further run of the code receives the same signal or the same
-  /// `TimeoutError`. A signal of another type is skipped, and kept for ``Fleet/refusedSignals(of:)``.
-  ///
-  /// ```swift
-  /// let approval = try await step("approval", waitFor: Approval.self, timeout: .seconds(3 * 86_400))
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - name: The name of the step.
-  ///   - type: The type of the signal.
-  ///   - signal: The name of the signal, if it is not the step's.
-  ///   - timeout: The limit for the wait, by the database's clock.
-  /// - Returns: The signal.
-  /// - Throws: `TimeoutError`; ``FleetError/outsideFleet(signal:)``; `CancellationError` when the run is cancelled or
-  ///   stopped.
-  @discardableResult
-  public nonisolated(nonsending) func step<Signal: Codable & Sendable>(
-    _ name: String,
-    waitFor type: Signal.Type,
-    signal: String? = nil,
-    timeout: Duration? = nil
-  ) async throws -> Signal {
-    try await step(name) {
-      let value = try await DurableSignals.receive(signal ?? name, as: type, timeout: timeout)
-      guard let value else { throw FleetError.outsideFleet(signal: signal ?? name) }
-      return value
     }
   }
 #endif

@@ -342,7 +342,7 @@ struct DurableStopTests {
     func park(_ waits: [DurableWait]) -> Bool { true }
     func unpark() async {}
     func suspension(_ waits: [DurableWait]) -> any Error { CancellationError() }
-    func signals(_ name: String, limit: Int) async throws -> [(number: Int, value: [UInt8])] { [] }
+    func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])] { [] }
     func news() -> @Sendable (_ limit: Duration) async -> Void { { _ in } }
   }
 
