@@ -64,6 +64,31 @@
     }
 
     @Test
+    func `A held order is looked into and continued`() async throws {
+      let isDown = Lock(true)
+      let order = Chain("order") { (cart: Cart) in
+        let place = try await step("reserve") { try await stock.reserve(cart) }
+        try await step("ship") {
+          try await FleetJob.current?.setNote("waits for the courier")
+          if isDown.withLock({ $0 }) { throw Down() }
+        }
+        return place
+      }
+      let fleet = test.fleet()
+      fleet.register(order, onFailure: .hold)
+      try await fleet.enqueue(order, Cart(books: 2), id: "order-7")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.waitForState(.failed, of: "order-7")
+        let place = try await fleet.value(of: "order-7", step: "reserve", as: String.self)
+        #expect(place == "shelf 2")
+        #expect(try await fleet.status(of: "order-7")?.note == "waits for the courier")
+        isDown.withLock { $0 = false }
+        try await fleet.continue("order-7")
+        #expect(try await fleet.result(of: "order-7", as: order) == "shelf 2")
+      }
+    }
+
+    @Test
     func `An order is answered by one of two signals`() async throws {
       let answered = Chain("answered order") { (cart: Cart) in
         let answer = try await step(
@@ -155,6 +180,8 @@
   private struct Approval: Codable, Sendable {
     var by: String
   }
+
+  private struct Down: Error {}
 
   private struct Rejection: Codable, Sendable {
     var reason: String

@@ -98,6 +98,19 @@
       }
     }
 
+    // G225
+    @Test
+    func `A job's note is shown by the tool and on the page`() async throws {
+      try await withFleet { sample, fleet in
+        try await sample.fleet.database.run("UPDATE @.jobs SET note = 'packs <box> 3' WHERE id = 'running-1'")
+        #expect(await fleet("show", "running-1").output.contains("packs <box> 3"))
+        let job = try #require(await fleet("show", "running-1", "--json").object)
+        #expect(job["note"] as? String == "packs <box> 3")
+        let page = FleetPages.job(try await JobTimeline(of: "running-1", in: sample.fleet), hasValues: false)
+        #expect(page.text.contains("packs &lt;box&gt; 3"))
+      }
+    }
+
     @Test
     func `A job is shown with its error, and with its values only on request`() async throws {
       try await withFleet { _, fleet in

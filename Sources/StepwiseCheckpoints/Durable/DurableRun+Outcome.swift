@@ -98,6 +98,10 @@ extension DurableRun {
     while true {
       let cancellation = state.withLock { $0.cancellation }
       let conclusion = try conclusion(of: outcome, cancelledBy: cancellation)
+      if case (.failed, .failed(let error)) = (conclusion, outcome), settings.host?.holdsFailures == true {
+        try await flush()
+        throw HeldFailure(error: error)
+      }
       let isDecided = state.withLock { state in
         // It may have been cancelled while its output was encoded.
         guard (state.cancellation == nil) == (cancellation == nil) else { return false }

@@ -33,11 +33,14 @@ package protocol DurableHost: Sendable {
   func refuse(_ signal: Int, of name: String, _ error: any Error) async
   /// A step waits for a signal of a name that it can read; nil when it no longer does.
   func expect(_ name: String, at step: String, _ expectation: SignalExpectation?)
+  /// Whether a run that fails stops, so that it can continue, instead of being undone.
+  var holdsFailures: Bool { get }
 }
 
 extension DurableHost {
   package func refuse(_ signal: Int, of name: String, _ error: any Error) async {}
   package func expect(_ name: String, at step: String, _ expectation: SignalExpectation?) {}
+  package var holdsFailures: Bool { false }
 }
 
 /// The type of the signal that a step waits for.

@@ -11,7 +11,8 @@
     /// trip where its worker hears notifications, and otherwise within its poll interval. If its last stage is saved
     /// first, the job is done. Its children are cancelled with it, unless they are detached.
     ///
-    /// A chain that has begun undoes its completed steps first, on the worker that runs it or on the next one.
+    /// A chain that has begun undoes its completed steps first, on the worker that runs it or on the next one. So does a
+    /// dead letter of a chain, unless it has undone them: cancel an order that failed and that you do not continue.
     ///
     /// - Parameters:
     ///   - ids: The ids; those of jobs that have ended or do not exist are ignored.

@@ -82,7 +82,8 @@
     /// worker continues when one dies, with the undos as well. Give the chain a name, because workers find it by the
     /// name. Register before ``work(until:onEvent:)``.
     ///
-    /// A step that fails ends the run, and completed steps are undone; use `retry` in the chain for further attempts.
+    /// A step that fails ends the run, and completed steps are undone; use `retry` in the chain for further attempts, and
+    /// ``FleetFailurePolicy/hold`` to keep a failed run until you have fixed what failed.
     ///
     /// - Parameters:
     ///   - chain: The chain.
@@ -90,13 +91,21 @@
     ///   - retry: How often a run is continued after an undo that failed, changed code, or the death of its worker,
     ///     without a further step having ended.
     ///   - limits: How many runs of the chain run and start at once, over the whole fleet.
+    ///   - onFailure: What becomes of a run that fails.
     public func register<Input: Codable & Sendable, Output: Codable & Sendable>(
       _ chain: Chain<Input, Output>,
       version: Int = 0,
       retry: RetryPolicy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1), cap: .seconds(600))),
-      limits: FleetLimits = .none
+      limits: FleetLimits = .none,
+      onFailure: FleetFailurePolicy = .undo
     ) {
-      let registration = FleetRegistration(chain, version: version, retry: retry, limits: limits)
+      let registration = FleetRegistration(
+        chain,
+        version: version,
+        retry: retry,
+        limits: limits,
+        onFailure: onFailure
+      )
       registrations.withLock { $0[registration.name] = registration }
     }
   }

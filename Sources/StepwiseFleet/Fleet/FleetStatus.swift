@@ -57,6 +57,8 @@
     public let worker: Int64?
     /// The text of the last error; nil when the present stage has not failed.
     public let error: String?
+    /// What the job's code says of itself, by ``FleetJob/setNote(_:)``; nil when it says nothing.
+    public let note: String?
     /// A Boolean value that indicates whether the job is cancelled as soon as its stage ends.
     public let isCancellationRequested: Bool
     /// Why the job was cancelled, if a reason was given.
@@ -89,7 +91,7 @@
       EXISTS (SELECT FROM @.pauses p WHERE p.name = jobs.name), priority, key, parent,
       extract(epoch FROM created_at)::float8, extract(epoch FROM run_at)::float8,
       extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
-      state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL)
+      state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL), note
       """
 
     init(_ row: PostgresRow) {
@@ -111,6 +113,7 @@
       startedAt = row.date(15)
       endedAt = row.date(16)
       isRequeueable = row.isTrue(17)
+      note = row.text(18)
     }
   }
 
@@ -155,6 +158,9 @@
     /// The code waits for any of no signals: that wait would never end.
     case noSignals(wait: String)
 
+    /// A chain that failed cannot be continued from its failed step, for this reason.
+    case notContinuable(id: String, reason: String)
+
     /// The cron expression or the time zone of a schedule is not valid.
     case invalidSchedule(name: String, reason: String)
   }
@@ -177,6 +183,7 @@
         "job \"\(id)\" is a chain: wait with step(_:waitFor:) and step(_:sleep:), which are steps themselves"
       case .outsideFleet(let signal): "signal \"\(signal)\": only a step of a chain on a fleet can wait for it"
       case .noSignals(let wait): "wait \"\(wait)\" names no signal; pass at least one to waitForAny"
+      case .notContinuable(let id, let reason): "job \"\(id)\" cannot be continued: \(reason)"
       case .invalidSchedule(let name, let reason): "schedule \"\(name)\": \(reason)"
       }
     }

@@ -170,6 +170,9 @@
       UPDATE @.waits w SET state = 1 FROM @.jobs c WHERE w.state = 0 AND c.id = w.child AND c.finished_at IS NOT NULL;
       """
 
+    /// What the code of a job says of itself.
+    static let notes = "ALTER TABLE @.jobs ADD COLUMN IF NOT EXISTS note text;"
+
     /// Triggers, which no statement that changes a job can forget.
     static let triggers = """
       CREATE TRIGGER hold BEFORE UPDATE OF state ON @.jobs FOR EACH ROW
@@ -314,7 +317,13 @@
         level text[] := p_ids;
       BEGIN
         WHILE level <> '{}' LOOP
-          level := ARRAY (SELECT id FROM @.jobs WHERE id = ANY (level) AND finished_at IS NULL ORDER BY id FOR UPDATE);
+          -- The dead letter of a chain without an outcome has steps to undo.
+          level := ARRAY (
+            SELECT id FROM @.jobs
+            WHERE id = ANY (level) AND (finished_at IS NULL
+              OR state = 'failed' AND stage IS NULL AND NOT cancel_requested AND fence > 0 AND starts_with(name, 'chain '))
+            ORDER BY id FOR UPDATE
+          );
           RETURN QUERY
             UPDATE @.jobs SET
               cancel_requested = true, cancel_reason = coalesce(cancel_reason, p_reason),

@@ -93,6 +93,7 @@
         [FleetTables.tables, FleetTables.triggerFunctions, FleetTables.triggers],
         [FleetTables.changes],
         [FleetSignals.changes],
+        [FleetTables.notes],
       ]
       steps[steps.count - 1] += [
         FleetTables.triggerFunctions, FleetTables.functions, FleetClaim.function, FleetSignals.function,

@@ -88,6 +88,8 @@
       var received: [Int64] = []
       /// The run of a chain.
       var run: HostedRun?
+      /// Whether a chain that fails can be continued, and is not undone.
+      var holdsFailures = false
       /// Its cancellation, which may be requested before there is a run.
       var cancellation: Cancellation?
       var stageBegan = ContinuousClock.now
@@ -273,6 +275,8 @@
 
   /// What a job waits for: it is the host of its chain's run.
   extension ClaimedJob: DurableHost {
+    var holdsFailures: Bool { state.withLock { $0.holdsFailures } }
+
     func news() -> @Sendable (_ limit: Duration) async -> Void { surroundings.hub.news(of: row.id) }
 
     func suspension(_ waits: [DurableWait]) -> any Error { JobSuspension(waits) }

@@ -292,7 +292,7 @@
       return Ending(state: .failed, error: error ?? Self.ascii("\(refusal)"))
     }
 
-    private static func ascii(_ text: String) -> String {
+    static func ascii(_ text: String) -> String {
       String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isASCII ? $0 : "?" }))
     }
   }
@@ -321,7 +321,9 @@
       WITH input AS (
         -- A worker of an earlier version schedules a job whose waits are over for no time at all.
         SELECT *, state = 'scheduled' AND wait_end::float8 = 'infinity' AND waits_for = '{}' AS is_due,
-          is_uncounted AND (wait_end IS NOT NULL OR waits_for <> '{}') AS waits
+          is_uncounted AND (wait_end IS NOT NULL OR waits_for <> '{}') AS waits,
+          -- A chain that failed and was not undone. Where it is cancelled, it is undone.
+          state = 'failed' AND is_uncounted AS is_held
         FROM unnest(
           $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
           $10::text[]
@@ -329,7 +331,7 @@
       ), changed AS (
         UPDATE @.jobs j SET
           state = CASE WHEN j.cancel_requested AND i.state <> 'done' AND NOT starts_with(j.name, 'chain ') THEN 'cancelled'
-            WHEN j.cancel_requested AND i.wait_end IS NOT NULL OR i.is_due THEN 'queued' ELSE i.state END,
+            WHEN j.cancel_requested AND (i.wait_end IS NOT NULL OR i.is_held) OR i.is_due THEN 'queued' ELSE i.state END,
           run_at = CASE WHEN j.cancel_requested AND i.wait_end IS NOT NULL OR i.is_due THEN clock_timestamp()
             WHEN i.wait_end IS NOT NULL THEN to_timestamp(i.wait_end::float8)
             WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
@@ -337,7 +339,7 @@
           waits_for = i.waits_for::text[], worker = NULL,
           attempt = j.attempt - CASE WHEN i.waits THEN 1 + j.deaths WHEN i.is_uncounted THEN 1 ELSE 0 END,
           deaths = CASE WHEN i.waits THEN 0 ELSE j.deaths END,
-          finished_at = CASE WHEN i.state IN ('done', 'failed', 'cancelled')
+          finished_at = CASE WHEN i.is_held AND j.cancel_requested THEN NULL WHEN i.state IN ('done', 'failed', 'cancelled')
             OR j.cancel_requested AND NOT starts_with(j.name, 'chain ') THEN clock_timestamp() END,
           stage = coalesce(i.outcome, j.stage)
         FROM input i

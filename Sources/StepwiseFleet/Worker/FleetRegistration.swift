@@ -62,10 +62,12 @@
       _ chain: Chain<Input, Output>,
       version: Int,
       retry: RetryPolicy,
-      limits: FleetLimits
+      limits: FleetLimits,
+      onFailure: FleetFailurePolicy
     ) {
       let name = chain.hostedName
       self.init(name: name, version: version, retry: retry, limits: limits) { job in
+        job.state.withLock { $0.holdsFailures = onFailure == .hold }
         let run = chain.hosted(
           id: job.row.id,
           in: job,

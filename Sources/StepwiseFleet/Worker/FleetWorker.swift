@@ -299,6 +299,9 @@
         end = try await FleetJob.$current.withValue(current) {
           try await withCancellation(by: job.token) { try await registration.run(job) }
         }
+      } catch let error as HeldFailure {
+        failure = error
+        do { try await job.keepForContinuation() } catch { failure = error }
       } catch {
         failure = error
       }
@@ -333,6 +336,9 @@
       // A chain that was cancelled has undos, which failed or are still missing.
       case (_, .cancellation) where !job.row.isChain: return Ending(state: .cancelled)
       case (let suspension as JobSuspension, _): return suspension.ending
+      case (is HeldFailure, .cancellation): return Ending(state: .queued, isUncounted: true)
+      case (let held as HeldFailure, _):
+        return Ending(state: .failed, error: Ending.text(held.error), isUncounted: true, failure: held.error)
       case (nil, _), (_, .drain): return Ending(state: .queued, isUncounted: true)
       case (let error?, _):
         let failure = job.row.isChain ? error : job.timeout ?? error

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Stepwise
+  import StepwiseCheckpoints
+
+  /// What becomes of a run of a chain that fails on a fleet.
+  public struct FleetFailurePolicy: Hashable, Sendable {
+    private let holds: Bool
+
+    /// Completed steps are undone, and the job ends with the error.
+    public static let undo = FleetFailurePolicy(holds: false)
+
+    /// Completed steps are kept, and the job is a dead letter.
+    ///
+    /// Fix what failed, and ``Fleet/continue(_:)`` runs the failed step again. Cancel the job to undo its steps instead.
+    public static let hold = FleetFailurePolicy(holds: true)
+  }
+
+  extension Fleet {
+    /// Continues a chain that failed from its failed step, if nothing of it was undone.
+    ///
+    /// Use it once you have fixed what failed: completed steps are not repeated. Register the chain with
+    /// ``FleetFailurePolicy/hold`` so that its failed runs can be continued. A run of another chain can be if none of its
+    /// completed steps has an undo, and if its job keeps its stages.
+    ///
+    /// The step that failed runs again with the same `CurrentStep.idempotencyKey`. If a limit of time around it was over, it
+    /// begins again. A run that is no longer failed, because it was continued before, is left alone.
+    ///
+    /// - Parameter id: The id.
+    /// - Returns: A Boolean value that indicates whether the job was queued; false when it has not failed.
+    /// - Throws: ``FleetError/notFound(id:)``; ``FleetError/notContinuable(id:reason:)`` when the job is no chain, or when
+    ///   its steps were undone; ``PostgresError``.
+    @discardableResult
+    @concurrent public func `continue`(_ id: String) async throws -> Bool {
+      while true {
+        let rows =
+          id.utf8.contains(0)
+          ? []
+          : try await database.run(
+            "SELECT state, name, stage IS NULL, fence FROM @.jobs WHERE id = $1",
+            [.text(id)]
+          )
+        guard let row = rows.first, let fence = row.integer(3) else { throw FleetError.notFound(id: id) }
+        guard row.text(1)?.hasPrefix("chain ") == true else {
+          throw FleetError.notContinuable(id: id, reason: "it is not a chain; requeue it, to run its stage again")
+        }
+        let state = FleetState(row.text(0) ?? "")
+        if state == .cancelled { throw FleetError.notContinuable(id: id, reason: "it was cancelled") }
+        guard state == .failed else { return false }
+        let (number, entry) = try await continuation(of: id, hasOutcome: !row.isTrue(2))
+        if try await queue(id, fence, number, entry) { return true }
+      }
+    }
+
+    /// Returns what replaces the entries of a run that has failed.
+    private func continuation(of id: String, hasOutcome: Bool) async throws -> (number: Int64, entry: [UInt8]) {
+      let rows = try await database.run(
+        "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY number",
+        [.text(id)]
+      )
+      guard !rows.isEmpty || !hasOutcome else {
+        throw FleetError.notContinuable(
+          id: id,
+          reason: "its job does not keep its stages, so what it stored is removed"
+        )
+      }
+      var events: [DurableEvent] = []
+      do {
+        for row in rows { events += try DurableEvent.events(in: row.bytes(1) ?? []) }
+        // What a worker has held is ready to continue.
+        let isConcluded = events.contains { if case .concluded = $0 { true } else { false } }
+        if isConcluded, hasOutcome { events = try DurableEvent.continuing(events) }
+        if !isConcluded || hasOutcome { return (1 + (rows.last?.integer(0) ?? 1), DurableEvent.bytes(of: events)) }
+      } catch {
+        throw FleetError.notContinuable(id: id, reason: error.reason)
+      }
+      throw FleetError.notContinuable(
+        id: id,
+        reason: "its completed steps are being undone; requeue it to undo the rest"
+      )
+    }
+
+    /// Queues a job that no worker has claimed in the meantime, with other entries.
+    private func queue(_ id: String, _ fence: Int64, _ number: Int64, _ entry: [UInt8]) async throws -> Bool {
+      let rows = try await database.run(
+        """
+        WITH queued AS (
+          UPDATE @.jobs SET
+            state = 'queued', stage = NULL, attempt = 0, deaths = 0, error = NULL, finished_at = NULL,
+            cancel_requested = false, cancel_reason = NULL, run_at = clock_timestamp()
+          WHERE id = $1 AND fence = $2 AND state = 'failed' RETURNING id, name
+        ), dropped AS (
+          DELETE FROM @.entries USING queued WHERE job = queued.id AND number < $3
+        ), added AS (
+          INSERT INTO @.entries (job, number, entry) SELECT id, $3, $4 FROM queued WHERE length($4::bytea) > 0
+        )
+        SELECT name FROM queued
+        """,
+        [.text(id), .integer(fence), .integer(number), .bytes(entry)]
+      )
+      guard let name = rows.first?.text(0) else { return false }
+      await announce(name, 1)
+      return true
+    }
+  }
+
+  extension ClaimedJob {
+    /// Removes what ended the run from what it has stored, so that its next run performs the failed step again.
+    ///
+    /// If the worker dies before this, the next one replays the failure, and holds the run as well.
+    func keepForContinuation() async throws {
+      let rows = try await surroundings.run(
+        "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1",
+        [.text(row.id)]
+      )
+      guard let last = rows.last?.integer(0) else { return }
+      var events: [DurableEvent] = []
+      for row in rows { events += try DurableEvent.events(in: row.bytes(1) ?? []) }
+      let kept = DurableEvent.bytes(of: try DurableEvent.continuing(events, isHeld: true))
+      let written = try await surroundings.run(
+        """
+        WITH held AS (
+          SELECT id FROM @.jobs WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') FOR NO KEY UPDATE
+        ), dropped AS (
+          DELETE FROM @.entries USING held WHERE job = held.id AND number < $4
+        )
+        INSERT INTO @.entries AS e (job, number, entry) SELECT id, $4, $5 FROM held
+        ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
+        RETURNING number
+        """,
+        row.claim.parameters + [.integer(last + 1), .bytes(kept)]
+      )
+      if written.isEmpty { throw LostJob() }
+    }
+  }
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Stepwise
+  import StepwiseCheckpoints
+
+  extension Fleet {
+    /// Returns the value that a step of a chain has stored, while the run is under way and after it.
+    ///
+    /// Use it to show the state of a running order. It reads the database and does not disturb the run. The values are kept
+    /// after the end of a run whose job keeps its stages. Those of steps inside another step may be removed when that step
+    /// ends, so query the outer ones.
+    ///
+    /// ```swift
+    /// let place = try await fleet.value(of: "order-7", step: "reserve", as: String.self)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - id: The job.
+    ///   - step: The name of the step; that of the second step of the same name is `name#2`, and that of a step inside
+    ///     another one is `outer/name`.
+    ///   - type: The type of the value.
+    /// - Returns: The value; nil when the step has not completed, or is undone.
+    /// - Throws: ``FleetError/notFound(id:)``; ``FleetError/foreignType(id:stored:expected:)`` when the job is no chain;
+    ///   ``FleetError/unknownShape(id:reason:)`` when the value is of another type; ``PostgresError``.
+    @concurrent public func value<Value: Codable & Sendable>(
+      of id: String,
+      step: String,
+      as type: Value.Type
+    ) async throws -> Value? {
+      guard let status = try await status(of: id) else { throw FleetError.notFound(id: id) }
+      guard status.progression.hasPrefix("chain ") else {
+        throw FleetError.foreignType(id: id, stored: status.progression, expected: "chain")
+      }
+      do {
+        var events: [DurableEvent] = []
+        for (entry, _) in try await entries(of: id) { events += try DurableEvent.events(in: entry) }
+        let chain = String(status.progression.dropFirst("chain ".count))
+        guard let bytes = DurableEvent.value(of: step, in: chain, events) else { return nil }
+        return try DurableValues(Value.self).decode(bytes)
+      } catch let error as PostgresError {
+        throw error
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        throw FleetError.unknownShape(id: id, reason: "step \"\(step)\": \(error)")
+      }
+    }
+  }
+
+  extension DurableEvent {
+    /// Returns the last value that a step has stored, unless the step was undone.
+    fileprivate static func value(of step: String, in chain: String, _ events: [DurableEvent]) -> [UInt8]? {
+      // A chain with one closure is a step around the steps of the closure.
+      let outer = DurableLog.key(chain, 1, in: "")
+      let names = [step, DurableLog.key(step, 1, in: "")].map { Array($0.utf8) }
+      func isNamed(_ path: String) -> Bool {
+        if names.contains(where: { $0.elementsEqual(path.utf8) }) { return true }
+        guard path.utf8.starts(with: outer.utf8), let end = path.utf8.firstIndex(of: UInt8(ascii: "/")) else {
+          return false
+        }
+        return names.contains { $0.elementsEqual(path.utf8[path.utf8.index(after: end)...]) }
+      }
+      var found: (path: String, number: Int, value: [UInt8])?
+      for event in events {
+        switch event {
+        case .completed(let path, _, let number, let value, _): if isNamed(path) { found = (path, number, value) }
+        case .undone(let number): if number == found?.number { found = nil }
+        // The attempt around it was undone.
+        case .attemptEnded(let key, _): if found?.path.utf8.starts(with: (key + "/").utf8) == true { found = nil }
+        default: break
+        }
+      }
+      return found?.value
+    }
+  }
+
+  extension FleetJob {
+    /// Says what the job is doing, for ``FleetStatus/note``, `stepctl fleet show` and the page.
+    ///
+    /// Call it in a stage or in the body of a step. It is stored at once, and not with the step: a worker that dies leaves
+    /// it. The text is always shown, so keep secrets out of it.
+    ///
+    /// - Parameter text: The note, of which the first 2,000 characters are kept; nil to remove it.
+    /// - Throws: ``PostgresError``; an error that ends the attempt when the job is not this worker's any more.
+    @concurrent public func setNote(_ text: String?) async throws {
+      let text = text.map(Ending.text)
+      do {
+        try await claim.store(note: text)
+      } catch let error as PostgresError where error.isUnstorable {
+        try await claim.store(note: text.map(Ending.ascii))
+      }
+    }
+  }
+
+  extension ClaimedJob {
+    fileprivate func store(note: String?) async throws {
+      let rows = try await surroundings.run(
+        """
+        UPDATE @.jobs SET note = $4 WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') RETURNING id
+        """,
+        row.claim.parameters + [.text(note)]
+      )
+      if rows.isEmpty { throw LostJob() }
+    }
+  }
+#endif
