@@ -4,12 +4,15 @@
 
 import PackageDescription
 
-// The adapters of the article "Logs, metrics and traces", compiled against the packages that they adapt.
+// The adapters of the articles "Logs, metrics and traces" and "Operate a fleet", compiled against the packages that they
+// adapt. That of a fleet needs libpq, and is left out unless the environment has STEPWISE_LIBPQ.
+let traits: Set<Package.Dependency.Trait> = Context.environment["STEPWISE_LIBPQ"] == nil ? [] : ["Postgres"]
 let package = Package(
   name: "observer-adapters",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "stepwise", path: "../.."),
+    .package(name: "stepwise", path: "../..", traits: traits),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
@@ -22,6 +25,25 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
+      ]
+    ),
+    .target(
+      name: "ServiceAdapters",
+      dependencies: [
+        .product(name: "Stepwise", package: "stepwise"),
+        .product(name: "StepwiseCheckpoints", package: "stepwise"),
+        .product(name: "StepwiseFleet", package: "stepwise"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]
+    ),
+    .testTarget(
+      name: "ServiceAdaptersTests",
+      dependencies: [
+        "ServiceAdapters",
+        .product(name: "Stepwise", package: "stepwise"),
+        .product(name: "StepwiseCheckpoints", package: "stepwise"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "Logging", package: "swift-log"),
       ]
     ),
     .testTarget(
