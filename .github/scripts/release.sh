@@ -11,6 +11,7 @@ notes=$(sed '1,/^## Changelog$/d' Migration.md | grep -m 1 -E '^\*\*[0-9]+\.[0-9
   { echo "error: Migration.md names no version under the heading Changelog"; exit 1; }
 version=$(grep -oE '[0-9]+\.[0-9]+\.[0-9]+' <<< "$notes" | head -n 1)
 installed=(README.md Sources/Stepwise/Documentation.docc/GettingStarted.md)
+installed+=(Sources/StepwiseFleet/Documentation.docc/StepwiseFleet.md Sources/StepwiseTesting/Documentation.docc/FindARace.md)
 if [ "${1:-}" = make ]; then
   perl -pi -e "s/\\Q**$version, not released yet\\E/**$version, $(date +%F)/" Migration.md
   perl -pi -e 's|(/stepwise", from: ")[^"]*|${1}'"$version"'|' "${installed[@]}"

@@ -37,7 +37,7 @@ import Testing
   @Test func `Errors say what to do`() {
     let advice: [(CheckpointError, String)] = [
       (.differentStart(id: "a", location: "b"), "start with that one, or use another id"),
-      (.held(id: "a", location: "b", processID: 1), "await its completion, or use another id"),
+      (.held(id: "a", location: "b", processID: 1), "await its completion or cancel it there, or use another id"),
       (.damaged(id: "a", location: "b", reason: "c"), "its bytes are kept"),
       (.foreignType(id: "a", location: "b", stored: "c", expected: "d"), "use another id, or declare progressionName"),
       (.newerFormat(id: "a", location: "b", format: 2, known: 1), "use the version that wrote it, or a later one"),
