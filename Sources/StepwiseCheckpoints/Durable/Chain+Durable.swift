@@ -49,7 +49,8 @@ extension Chain where Input: Codable, Output: Codable {
     maxValueSize: Int = 16 * 1_024 * 1_024,
     now: @escaping @Sendable () -> Date = { Date() }
   ) async throws -> Output {
-    try await run(with: durable(input, id, store, version: version, maxValueSize: maxValueSize, now: now))
+    let outer = DurablePosition.awaiting
+    return try await run(with: durable(input, id, store, version, maxValueSize, now, inside: outer))
   }
 
   /// Starts an unstructured run that survives a crash, like `run(_:id:in:)`.
@@ -76,7 +77,7 @@ extension Chain where Input: Codable, Output: Codable {
     cancelledBy token: CancellationToken? = nil,
     now: @escaping @Sendable () -> Date = { Date() }
   ) -> Run<Output> {
-    let run = durable(input, id, store, version: version, maxValueSize: maxValueSize, now: now)
+    let run = durable(input, id, store, version, maxValueSize, now)
     return start(with: run, cancelledBy: token)
   }
 
@@ -97,7 +98,7 @@ extension Chain where Input: Codable, Output: Codable {
     maxValueSize: Int = 16 * 1_024 * 1_024,
     now: @escaping @Sendable () -> Date = { Date() }
   ) async throws -> Output {
-    try await run(with: durable(nil, id, store, version: 0, maxValueSize: maxValueSize, now: now))
+    try await run(with: durable(nil, id, store, 0, maxValueSize, now, inside: DurablePosition.awaiting))
   }
 
   /// Returns the ids of this chain's runs that have no outcome, or whose undos are not complete.
@@ -200,9 +201,10 @@ extension Chain where Input: Codable, Output: Codable {
     _ input: Input?,
     _ id: String,
     _ store: some CheckpointStore,
-    version: Int,
-    maxValueSize: Int,
-    now: @escaping @Sendable () -> Date
+    _ version: Int,
+    _ maxValueSize: Int,
+    _ now: @escaping @Sendable () -> Date,
+    inside outer: DurableRun? = nil
   ) -> DurableRun {
     let settings = DurableRun.Settings(
       name: storedName,
@@ -210,7 +212,8 @@ extension Chain where Input: Codable, Output: Codable {
       input: input,
       version: version,
       maxValueSize: maxValueSize,
-      now: now
+      now: now,
+      outer: outer
     )
     return DurableRun(of: Self.self, settings, in: store)
   }

@@ -36,6 +36,9 @@ final class DurablePosition: Sendable {
   /// The owner of a place exists for as long as the place, so no other task has its identity during that time.
   static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 
+  /// The run that awaits what the running code awaits; nil outside of durable runs, and in undos.
+  static var awaiting: DurableRun? { current.flatMap { $0.isUndo ? nil : $0.run } }
+
   /// Returns the key and the position of a step that is called here; nil when the name is used up.
   func name(_ step: JournalStep) -> (key: String, index: Int?)? {
     let isOwner = step.isPlanned || place.owner == Self.task

@@ -62,7 +62,10 @@ extension DurableRun {
     do {
       return try await concludeOrStop(outcome)
     } catch {
-      return .failed(stop(throwing: error))
+      let error = stop(throwing: error)
+      // The step that awaits this run has not failed: it is performed again when the outer run is resumed.
+      settings.outer?.stop(throwing: error)
+      return .failed(error)
     }
   }
 

@@ -91,15 +91,12 @@ extension DurableRun {
   }
 
   private func write(_ events: [DurableEvent], _ version: UInt64, _ lease: CheckpointLease) async throws {
-    let result = await Result.of {
-      let append: @Sendable () async throws -> Void = { [store] in
-        try await store.append(DurableEvent.bytes(of: events), ifVersionIs: version, under: lease)
-      }
-      // What is stored while a run is cancelled matters most. The file store ignores cancellation; for another one, the
-      // call is in a task that no one cancels.
-      if store is FileCheckpointStore { return try await append() }
-      try await WorkElsewhere.whileBusy { try await Task(operation: append).value }
+    let append: @concurrent @Sendable () async -> Result<Void, any Error> = { [store] in
+      await .of { try await store.append(DurableEvent.bytes(of: events), ifVersionIs: version, under: lease) }
     }
+    // What is stored while a run is cancelled matters most. The file store ignores cancellation; for another one, the
+    // call is in a task that no one cancels. It prefers the executor of the run, whose virtual time waits for it.
+    let result = store is FileCheckpointStore ? await append() : await shielded(append)
     if case .failure(let error) = result { stop(throwing: error) }
     let written = state.withLock { state in
       state.isWriting = false

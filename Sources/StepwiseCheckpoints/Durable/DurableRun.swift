@@ -25,6 +25,8 @@ final class DurableRun: RunJournal {
     /// Resumes only, and runs no body.
     var isCheck = false
     var host: (any DurableHost)?
+    /// The run whose step or code awaits this one; nil outside of durable runs.
+    var outer: DurableRun?
   }
 
   let settings: Settings

@@ -395,4 +395,60 @@ struct DurableStopTests {
     )
     #expect(try await purchase.named("order").resume(id: "7", in: store) == 7)
   }
+
+  enum InnerFault: CaseIterable { case held, differentSteps, store }
+
+  /// What a store throws that cannot be reached.
+  struct Unreachable: Error {}
+
+  // G180
+  @Test(arguments: InnerFault.allCases)
+  func `A run whose inner run cannot continue is stopped, also when its code catches the error`(
+    fault: InnerFault
+  ) async throws {
+    let (ledger, store, inner) = (Ledger(), MemoryCheckpointStore(), MemoryCheckpointStore())
+    let isMended = Lock(false)
+    let name = fault == .differentSteps ? "old" : "parcel"
+    let earlier = Chain("ship") { (input: Int) in
+      try await step(name) { 1 }
+      return input
+    }
+    // Stopped after its step.
+    let dying = DyingStore(inner, at: 2, isLate: true)
+    _ = try? await earlier.run(1, id: "s", in: dying)
+    let lease = fault == .held ? try await inner.acquire("s") : nil
+    let tapped = TappedStore(base: inner) { _, write in
+      if fault == .store, !isMended.withLock({ $0 }) { throw Unreachable() }
+      try await write()
+    }
+    let ship = Chain("ship") { (input: Int) in
+      try await step(isMended.withLock { $0 } ? name : "parcel") { 1 }
+      try await step("wait") {}
+      return input
+    }
+    let order = Chain("order") { (input: Int) in
+      try await step("charge") {
+        ledger.add("charge")
+      } undo: { _ in
+        ledger.add("refund")
+      }
+      let parcel = try? await step("ship") { try await ship.run(input, id: "s", in: tapped) }
+      try await step("close") { ledger.add("close \(parcel ?? 0)") }
+      return input
+    }
+    let error = await #expect(throws: (any Error).self) { try await order.run(1, id: "o", in: store) }
+    switch (fault, error) {
+    case (.held, CheckpointError.held(id: "s", _, _)?),
+      (.differentSteps, CheckpointError.differentSteps(id: "s", _, _, _)?),
+      (.store, is Unreachable):
+      break
+    default: Issue.record("\(String(describing: error))")
+    }
+    #expect(ledger.lines == ["charge"])
+    #expect(try await order.unfinished(in: store) == ["o"])
+    isMended.withLock { $0 = true }
+    if let lease { try await inner.release(lease) }
+    #expect(try await order.resume(id: "o", in: store) == 1)
+    #expect(ledger.lines == ["charge", "close 1"])
+  }
 }

@@ -242,4 +242,21 @@ final class DurableTimeTests: Sendable {
     stuck.settle(())
     await undone.valueIgnoringCancellation()
   }
+
+  // G181
+  @Test func `Virtual time waits for what a run stores`() async throws {
+    let (clock, base) = (ManualClock(), base)
+    // An append that is not awaited by the clock lets the time pass to the limit.
+    let store = TappedStore(base: base) { _, write in
+      for _ in 0..<100 { await Task.yield() }
+      try await write()
+    }
+    let chain = Chain("a") { (input: Int) in
+      for name in ["one", "two", "three"] { try await step(name) { try await clock.sleep(for: .seconds(1)) } }
+      return input
+    }
+    .timeout(.seconds(120), clock: clock)
+    #expect(try await clock.run { try await chain.run(1, id: "x", in: store) } == 1)
+    #expect(clock.now.offset == .seconds(3))
+  }
 }
