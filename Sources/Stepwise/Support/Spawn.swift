@@ -38,6 +38,20 @@ func spawn<Success: Sendable>(
   return Task(name: Task.name, executorPreference: executor, priority: priority) { try await operation() }
 }
 
+/// Starts a task that inherits nothing, for an executor that borrows the threads of another one.
+package func detach(on executor: any TaskExecutor, _ operation: @escaping @Sendable () -> Void) {
+  Task.detached(executorPreference: executor) { operation() }
+}
+
+/// The executor that the calling task prefers; the global one when it has no preference, or where the runtime does not
+/// expose it.
+package var currentExecutor: any TaskExecutor {
+  guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else {
+    return globalConcurrentExecutor
+  }
+  return preferredExecutor() ?? globalConcurrentExecutor
+}
+
 @available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
 private func preferredExecutor() -> (any TaskExecutor)? {
   withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@testable import StepwiseCheckpoints
+
+/// The executor of the code between steps.
+@Suite(.timeLimit(.minutes(2)))
+struct DurableExecutorTests {
+  /// Arrivals that are delivered in the order of their numbers, whatever order they come in.
+  private final class Arrivals: Sendable {
+    private struct State {
+      var waiting: [Int: Once<Void>] = [:]
+      var arrived: Set<Int> = []
+      var next = 0
+    }
+
+    private let state = Lock(State())
+
+    /// Waits on the executor for the arrival of a number.
+    @concurrent func wait(for number: Int, _ executor: DurableExecutor) async {
+      let once = Once<Void>()
+      state.withLock { $0.waiting[number] = once }
+      executor.notify()
+      await once.valueIgnoringCancellation()
+    }
+
+    func arrive(_ number: Int) { state.withLock { _ = $0.arrived.insert(number) } }
+
+    func deliver() -> Bool {
+      let once = state.withLock { state -> Once<Void>? in
+        guard state.arrived.contains(state.next), let once = state.waiting.removeValue(forKey: state.next) else {
+          return nil
+        }
+        state.next += 1
+        return once
+      }
+      once?.settle(())
+      return once != nil
+    }
+  }
+
+  @Test func `The machine runs its jobs before it delivers, and rests when nothing is left`() {
+    var machine = DurableExecutorMachine<Int>()
+    var actions: [String] = []
+    func next(_ count: Int) { for _ in 0..<count { actions.append("\(machine.next())") } }
+    let starts = [machine.enqueue(1), machine.enqueue(2), machine.notify()]
+    #expect(starts == [true, false, false])
+    next(1)
+    let isStarted = machine.enqueue(3)
+    #expect(!isStarted)
+    next(4)
+    #expect(actions == ["run(1)", "run(2)", "run(3)", "deliver", "rest"])
+    let notes = [machine.notify(), machine.notify()]
+    #expect(notes == [true, false])
+    next(1)
+    // What arrives while it delivers is not missed.
+    let isMissed = machine.notify()
+    #expect(!isMissed)
+    next(2)
+    #expect(actions.suffix(3) == ["deliver", "deliver", "rest"])
+  }
+
+  @Test func `The machine keeps no more jobs than twice those that wait`() {
+    var machine = DurableExecutorMachine<Int>()
+    var jobs = (0..<2).map { $0 }
+    for job in jobs { _ = machine.enqueue(job) }
+    for count in 2..<100_000 {
+      guard case .run(let job) = machine.next() else { break }
+      #expect(job == count - 2)
+      jobs.append(count)
+      _ = machine.enqueue(count)
+      #expect(machine.count <= 4_096)
+    }
+    #expect(jobs.count == 100_000)
+  }
+
+  /// Runs child tasks whose waits end in the order of their numbers, and returns the order in which code continues.
+  private func order(of count: Int, arrivingBy seed: UInt64) async -> [String] {
+    let arrivals = Arrivals()
+    let ledger = Ledger()
+    let executor = DurableExecutor(on: globalConcurrentExecutor) { arrivals.deliver() }
+    var random = SeededGenerator(seed: seed)
+    let numbers = (0..<count).shuffled(using: &random)
+    await withTaskExecutorPreference(executor) {
+      await withTaskGroup(of: Int.self) { group in
+        for child in 0..<count {
+          group.addTask {
+            await arrivals.wait(for: child, executor)
+            for _ in 0..<(child % 3) { await Task.yield() }
+            ledger.add("child \(child)")
+            return child
+          }
+        }
+        // From other threads, in a random order.
+        await withTaskExecutorPreference(globalConcurrentExecutor) {
+          await withTaskGroup(of: Void.self) { others in
+            for number in numbers {
+              others.addTask {
+                arrivals.arrive(number)
+                executor.notify()
+              }
+            }
+          }
+        }
+        for await child in group { ledger.add("next \(child)") }
+      }
+    }
+    return ledger.lines
+  }
+
+  @Test func `Arrivals in any order are delivered one at a time, each when all code waits`() async {
+    for seed in 0..<40 {
+      let lines = await order(of: 6, arrivingBy: UInt64(seed))
+      #expect(lines.filter { $0.hasPrefix("child") } == (0..<6).map { "child \($0)" })
+      #expect(lines.filter { $0.hasPrefix("next") } == (0..<6).map { "next \($0)" })
+    }
+  }
+
+  @Test func `Code of one run never runs at the same time, also in actors and child tasks`() async {
+    let executor = DurableExecutor(on: globalConcurrentExecutor) { false }
+    let overlaps = Overlaps()
+    let actor = Worker()
+    await withTaskExecutorPreference(executor) {
+      await withTaskGroup { group in
+        for _ in 0..<50 {
+          group.addTask {
+            for _ in 0..<20 {
+              overlaps.work()
+              await Task.yield()
+              await actor.perform { overlaps.work() }
+            }
+          }
+        }
+      }
+    }
+    #expect(overlaps.count.withLock { $0 } == 0)
+  }
+
+  private final class Overlaps: Sendable {
+    let count = Lock(0)
+    private let running = Lock(0)
+
+    func work() {
+      running.withLock { $0 += 1 }
+      for _ in 0..<1_000 where running.withLock({ $0 }) > 1 { count.withLock { $0 += 1 } }
+      running.withLock { $0 -= 1 }
+    }
+  }
+
+  private actor Worker {
+    func perform(_ work: @Sendable () -> Void) { work() }
+  }
+}
