@@ -134,7 +134,10 @@ extension Chain {
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in
       let segment = frame.covered
-      try await onExecutor(executor) { try await frame.execute(segment: segment) }
+      guard let journal = frame.execution.journal else {
+        return try await onExecutor(executor) { try await frame.execute(segment: segment) }
+      }
+      try await journal.withBodies(on: executor) { try await frame.execute(segment: segment) }
     }
     return Chain(path.appending(.enclosing(how: "executor", code)))
   }

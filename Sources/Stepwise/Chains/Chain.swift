@@ -201,7 +201,7 @@ extension Chain {
 
   /// Creates a chain of one step.
   public init(_ step: Step<Input, Output>) {
-    self.init(Path(step.kind))
+    self.init(Path(step.kind, isReusable: true))
   }
 
   /// Appends a step: a closure or a function.

@@ -104,6 +104,14 @@ final class ChainCore: Sendable {
 
   var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
 
+  /// Whether the chain is one closure that cannot be undone, whatever modifiers it has.
+  var isCode: Bool {
+    guard let first = operations.first?.node, case .step(_, _, nil, _) = first.kind, !first.isReusable else {
+      return false
+    }
+    return !operations.dropFirst().contains { $0.kind == .step || $0.kind == .chains }
+  }
+
   func name(at index: Int) -> String? { summary.names[index] }
 
   /// What records and errors need of the chain; made for the first of them.

@@ -167,7 +167,11 @@ extension Frame {
       var error = failure.take()
       if error == nil {
         do {
-          try await execute(segment: lastSegment)
+          if let journal = execution.journal, execution.outer == nil {
+            try await onExecutor(journal.codeExecutor) { try await execute(segment: lastSegment) }
+          } else {
+            try await execute(segment: lastSegment)
+          }
         } catch let thrown {
           error = thrown
         }

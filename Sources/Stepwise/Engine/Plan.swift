@@ -39,13 +39,16 @@ package final class Node: Sendable {
 
   let parent: Node?
   package let kind: Kind
+  /// Whether it is a `Step`.
+  let isReusable: Bool
   /// Of the first element, the runs of the chains that begin with it.
   let registry = LazyRunRegistry()
 
   /// The kinds of the elements of the path that ends here.
   package var kinds: [Kind] { sequence(first: self, next: \.parent).reversed().map(\.kind) }
 
-  init(_ kind: Kind, after parent: Node?) {
+  init(_ kind: Kind, after parent: Node?, isReusable: Bool = false) {
+    self.isReusable = isReusable
     self.parent = parent
     self.kind = kind
   }
@@ -121,7 +124,9 @@ struct Path: Sendable {
 
 extension Path {
   /// Creates a path of one element.
-  init(_ kind: Node.Kind) { self.init(node: Node(kind, after: nil)) }
+  init(_ kind: Node.Kind, isReusable: Bool = false) {
+    self.init(node: Node(kind, after: nil, isReusable: isReusable))
+  }
 
   init(_ chains: NestedChains, how: String, _ code: @escaping StepCode) { self.init(.chains(chains, how: how, code)) }
 }

@@ -14,6 +14,15 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run is being undone, so that no body runs any more and nothing is tried again.
   var isUnwinding: Bool { get }
 
+  /// Where the code between steps runs, one job after another.
+  var codeExecutor: any TaskExecutor { get }
+
+  /// Where the bodies of steps, undos and handlers run.
+  var bodyExecutor: any TaskExecutor { get }
+
+  /// Runs code whose steps have their bodies on another executor.
+  func withBodies<Value>(on executor: any TaskExecutor, _ body: () async throws -> Value) async throws -> Value
+
   /// Returns the input of the run, or its outcome if it has ended before; throws to end the run before it begins.
   @concurrent func begin(_ interrupt: @escaping @Sendable (_ reason: String?) -> Void) async throws -> JournalStart
 
@@ -127,11 +136,14 @@ package struct JournalEnd<Value> {
 package final class JournalKey: Sendable {
   /// The names of what is around it, and its own.
   package let path: String
+  /// Whether the work there is the body of a step.
+  package let isBody: Bool
   private let attempts: Lock<Int>
 
   /// Creates a key at which attempts may have failed in earlier processes.
-  package init(_ path: String, attempts: Int) {
+  package init(_ path: String, attempts: Int, isBody: Bool = false) {
     self.path = path
+    self.isBody = isBody
     self.attempts = Lock(attempts)
   }
 

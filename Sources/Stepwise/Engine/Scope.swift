@@ -133,7 +133,16 @@ package struct Scope: Sendable {
   ) async -> Value {
     let (outer, details) = (current, Box(Details(isShielded: true)))
     let scope = Scope(execution: outer.execution, record: nil, ownContext: outer.context?.shielded, details: details)
-    return await $current.withValue(scope) { isCancelled ? await shielded(operation) : await operation() }
+    return await $current.withValue(scope) {
+      guard let journal = outer.innermostRun?.journal else {
+        return isCancelled ? await shielded(operation) : await operation()
+      }
+      let value = await withTaskExecutorPreference(journal.bodyExecutor) {
+        isCancelled ? await shielded(operation) : await operation()
+      }
+      await moveToPreferredExecutor()
+      return value
+    }
   }
 }
 

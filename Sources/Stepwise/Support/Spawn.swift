@@ -90,6 +90,24 @@ func onExecutor<Value>(
   return try result.get()
 }
 
+/// Runs an operation that may be isolated to the caller's actor: there, but what it calls runs on the executor.
+package func onExecutorUnlessIsolated<Value>(
+  _ executor: any TaskExecutor,
+  isolation: isolated (any Actor)? = #isolation,
+  _ operation: () async throws -> Value
+) async throws -> Value {
+  guard isolation != nil else { return try await onExecutor(executor, operation) }
+  return try await withTaskExecutorPreference(
+    executor,
+    isolation: isolation,
+    operation: {
+      _ = isolation
+      if #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) { return try await operation() }
+      return try await ChosenExecutor.$current.bind(executor, operation)
+    }
+  )
+}
+
 /// The executor of `onExecutor`, where the runtime does not expose the preference of a task.
 private enum ChosenExecutor {
   @TaskLocal static var current: (any TaskExecutor)?
@@ -104,7 +122,7 @@ private func onPreferredExecutor<Value>(
 }
 
 @concurrent
-private func moveToPreferredExecutor() async { arrive() }
+package func moveToPreferredExecutor() async { arrive() }
 
 /// Does some work on the executor: the compiler removes a switch that only asynchronous calls follow.
 private func arrive() { _ = Task.isCancelled }

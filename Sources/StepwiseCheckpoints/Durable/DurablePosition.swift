@@ -14,6 +14,8 @@ final class DurablePosition: Sendable {
   let step: String?
   /// Whether the code undoes that step.
   let isUndo: Bool
+  /// Whether the code is the body of a step, which does not run on the executor of the run.
+  let isBody: Bool
   private let place: Place
 
   /// What the positions at one place share.
@@ -23,11 +25,19 @@ final class DurablePosition: Sendable {
     let owner = DurablePosition.task
   }
 
-  init(_ run: DurableRun, scope: String, step: String?, isUndo: Bool = false, at place: Place = Place()) {
+  init(
+    _ run: DurableRun,
+    scope: String,
+    step: String?,
+    isUndo: Bool = false,
+    isBody: Bool = false,
+    at place: Place = Place()
+  ) {
     self.run = run
     self.scope = scope
     self.step = step
     self.isUndo = isUndo
+    self.isBody = isBody
     self.place = place
   }
 

@@ -11,17 +11,18 @@ extension DurableRun {
   @TaskLocal static var patience: Duration = .seconds(10)
 
   /// Waits until the steps that completed before have been returned; all of them when nil.
-  nonisolated(nonsending) func waitForTurn(of number: Int?, at key: String) async {
-    await wait(for: DurableState.Turn(number: number, key: key))
+  @concurrent func waitForTurn(of number: Int?, at key: String) async {
+    await wait(for: DurableState.Turn(number: number, key: key, isInner: position.isBody))
   }
 
   private nonisolated(nonsending) func wait(for turn: DurableState.Turn) async {
-    let isDue = state.withLock { state in
-      if state.isDue(turn) { return true }
+    let isDue = proceeding { state in
+      if turn.isInner, state.isDue(turn) { return true }
       state.turns.append(turn)
       return false
     }
     guard !isDue else { return }
+    guard turn.isInner else { return await turn.once.valueIgnoringCancellation() }
     let timer = spawn {
       while turn.once.settled == nil, (try? await Task.sleep(for: Self.patience)) != nil {
         // What completed before does not come any more.
@@ -32,6 +33,34 @@ extension DurableRun {
     timer.cancel()
   }
 
+  /// Gives the code between steps its next turn; returns false when there is none.
+  func deliver() -> Bool {
+    let (next, count) = state.withLock { state -> (Once<Void>?, Int?) in
+      if let next = state.takeNext() { return (next, nil) }
+      guard !state.isWaitingForCode, state.turns.contains(where: { !$0.isInner }) else { return (nil, nil) }
+      state.isWaitingForCode = true
+      return (nil, state.turnCount)
+    }
+    next?.settle(())
+    if let count { waitForCode(after: count) }
+    return next != nil
+  }
+
+  /// All code between steps waits, and none calls the step that is to be returned next.
+  private func waitForCode(after count: Int) {
+    let patience = Self.patience
+    _ = spawn {
+      try? await Task.sleep(for: patience)
+      self.proceeding { state in
+        state.isWaitingForCode = false
+        guard state.turnCount == count else { return }
+        // What completed before does not come any more.
+        let numbers = state.turns.filter { !$0.isInner }.map { $0.number ?? .max }
+        state.log.skip(before: numbers.min().flatMap { $0 == .max ? nil : $0 })
+      }
+    }
+  }
+
   /// A step is returned, and the next completed one follows.
   func endTurn(of number: Int, _ key: String) {
     let due = state.withLock { state in
@@ -39,6 +68,7 @@ extension DurableRun {
       state.returning.remove(number)
       return state.takeDue()
     }
+    executor?.notify()
     guard !due.isEmpty else { return }
     // Code that receives the values of child tasks sees the order in which the tasks end, which takes a moment.
     _ = spawn {
@@ -48,7 +78,7 @@ extension DurableRun {
   }
 
   func replayed(in place: JournalKey) async {
-    await wait(for: DurableState.Turn(number: nil, key: place.path, isPlace: true))
+    await wait(for: DurableState.Turn(number: nil, key: place.path, isPlace: true, isInner: position.isBody))
   }
 }
 
@@ -77,7 +107,8 @@ extension DurableRun {
       scope = DurableLog.scope(outer.scope, attempt: 1, branch: branch)
       if step != nil { step = scope }
     }
-    let position = DurablePosition(self, scope: scope, step: step)
+    let isBody = outer.isBody || place?.isBody ?? false
+    let position = DurablePosition(self, scope: scope, step: step, isBody: isBody)
     let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
     if place != nil, let failure = state.withLock({ $0.log.failedAttempts[scope] }), !isStopped {
       throw failure.error(of: step ?? "")

@@ -15,7 +15,9 @@ extension DurableRun {
       guard let stored = try await stored(), stored.log.isEnded else { throw error }
       return .ended(try outcome(of: stored.log.outcome))
     }
+    let executor = DurableExecutor(on: currentExecutor) { [weak self] in self?.deliver() ?? false }
     state.withLock { state in
+      state.executor = executor
       state.holder = holder
       state.interrupt = interrupt
       state.place = DurablePosition.Place()

@@ -25,7 +25,7 @@ extension DurableRun {
       let isExpired = state.expired.contains { DurableLog.contains($0, key) }
       let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled)
       // It may not enter its body, for whose steps others wait.
-      return (begin, isExpired, JournalKey(key, attempts: state.log.attempts[key, default: 0]))
+      return (begin, isExpired, JournalKey(key, attempts: state.log.attempts[key, default: 0], isBody: true))
     }
     switch begin {
     case .different(let stored): throw stop(throwing: different(stored: stored, code: key))
@@ -44,6 +44,7 @@ extension DurableRun {
         (state.log.repetition(around: key) != nil, state.log.end(of: key) == nil && !state.log.isUnwinding)
       }
       var call = DurableCall(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
+      call.isOrdered = index == nil || !position.isBody
       call.isExpired = isExpired && !isInRepetition && isOpen
       if why != .toUndo { await waitForLimit(around: call) }
       // One that contains stored steps is entered, for they may have to be undone.
@@ -87,7 +88,7 @@ extension DurableRun {
     _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
   ) async throws {
     do {
-      _ = try await body(place)
+      _ = try await outside { try await body(place) }
     } catch {
       try throwIfStopped()
     }
@@ -124,23 +125,40 @@ extension DurableRun {
     _ values: DurableValues<Value>,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> JournalEnd<Value> {
+    let ending = try await outside { await performed(call, values, body) }
+    if let number = ending.number {
+      // In the order in which a replay returns them.
+      await waitForTurn(of: number, at: call.key)
+      if call.isOrdered { endTurn(of: number, call.key) }
+    }
+    return try ending.result.get()
+  }
+
+  private nonisolated(nonsending) func performed<Value>(
+    _ call: DurableCall,
+    _ values: DurableValues<Value>,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async -> DurableEnding<Value> {
     let (key, index) = (call.key, call.index)
     state.withLock { state in
       if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key), &state) }
     }
-    // With the failures before it.
-    try await flush()
-    try checkLease()
     let value: Value
+    do {
+      // With the failures before it.
+      try await flush()
+      try checkLease()
+    } catch {
+      return DurableEnding(throwing: error)
+    }
     do {
       value = try await working(at: key) { try await run(call, body) }
     } catch {
-      throw await fail(error, call)
+      return failed(error, call)
     }
     // Code that swallows the error of a stop has not done its work.
-    try state.withLock { state throws in
-      if state.isPoisoned(key) { throw state.stopError ?? CancellationError() }
-    }
+    let poison = state.withLock { state in state.isPoisoned(key) ? state.stopError ?? CancellationError() : nil }
+    if let poison { return DurableEnding(throwing: poison) }
     let stored: (bytes: [UInt8], copy: Value)
     do {
       stored = try values.stored(value)
@@ -149,8 +167,7 @@ extension DurableRun {
       }
     } catch {
       let error = unstorable(call.name, StoredReason.text(error))
-      guard call.isUndoable else { throw await fail(error, call) }
-      return unstored(value, call, error)
+      return call.isUndoable ? unstored(value, call, error) : failed(error, call)
     }
     if call.isUndoable {
       // It counts as failed since an earlier process.
@@ -169,14 +186,17 @@ extension DurableRun {
         &state
       )
       if let signal = state.waits.consume(at: key) { enqueue(.received(signal), &state) }
-      if index == nil { state.returning.insert(number) }
+      if call.isOrdered { state.returning.insert(number) }
       return number
     }
-    // In the order in which a replay returns them.
-    defer { if index == nil { endTurn(of: number, key) } }
-    try await flush()
-    if index == nil { await waitForTurn(of: number, at: key) }
-    return JournalEnd(value: stored.copy, number: call.isUndoable ? number : nil, isReplayed: false)
+    let turn = call.isOrdered ? number : nil
+    do {
+      try await flush()
+    } catch {
+      return DurableEnding(throwing: error, number: turn)
+    }
+    let end = JournalEnd(value: stored.copy, number: call.isUndoable ? number : nil, isReplayed: false)
+    return DurableEnding(result: .success(end), number: turn)
   }
 
   /// Runs the body of a step; the replayed ends that could cancel one that runs to be undone wait for it.
@@ -185,7 +205,7 @@ extension DurableRun {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     guard call.why == .toUndo else { return try await body() }
-    let position = DurablePosition(self, scope: call.key, step: call.key)
+    let position = DurablePosition(self, scope: call.key, step: call.key, isBody: true)
     let result = await Result.of {
       try await DurablePosition.$current.bind(position, body)
     }
@@ -202,22 +222,37 @@ extension DurableRun {
   /// A step has a value that is not stored: it is undone at once, with this value.
   ///
   /// After a crash, it is repeated first.
-  private func unstored<Value>(_ value: Value, _ call: DurableCall, _ error: (any Error)?) -> JournalEnd<Value> {
+  private func unstored<Value>(_ value: Value, _ call: DurableCall, _ error: (any Error)?) -> DurableEnding<Value> {
     let failure = error.map { StoredFailure($0, of: call.name) }
     let number = state.withLock { state in
       let number = state.nextNumber()
       state.unstored[number] = DurableState.Unstored(key: call.key, index: call.index, failure: failure)
       return number
     }
-    return JournalEnd(value: value, number: number, error: error, isReplayed: false)
+    let end = JournalEnd(value: value, number: number, error: error, isReplayed: false)
+    return DurableEnding(result: .success(end), number: nil)
   }
 
   /// A step, or a group of steps, has failed; returns the error that it throws, now and in each replay.
   nonisolated(nonsending) func fail(_ error: any Error, _ call: DurableCall) async -> any Error {
+    let (thrown, number) = note(error, call)
+    guard let number else { return thrown }
+    await waitForTurn(of: number, at: call.key)
+    if call.isOrdered { endTurn(of: number, call.key) }
+    return thrown
+  }
+
+  private func failed<Value>(_ error: any Error, _ call: DurableCall) -> DurableEnding<Value> {
+    let (thrown, number) = note(error, call)
+    return DurableEnding(throwing: thrown, number: number)
+  }
+
+  /// Notes a failure; returns the error that the step throws, and the number of its end if that is stored.
+  private func note(_ error: any Error, _ call: DurableCall) -> (any Error, Int?) {
     let isInterrupted = Task.isCancelled
     let failure = StoredFailure(error, of: call.name)
     let replayed = failure.error(of: call.name)
-    let (thrown, number) = state.withLock { state -> (any Error, Int?) in
+    return state.withLock { state -> (any Error, Int?) in
       if let error = state.stopError { return (error, nil) }
       if state.isStopped {
         _ = poison(&state)
@@ -237,13 +272,9 @@ extension DurableRun {
       } else {
         enqueue(.settled(call.key), &state)
       }
-      if call.index == nil { state.returning.insert(number) }
+      if call.isOrdered { state.returning.insert(number) }
       return (replayed, number)
     }
-    guard let number else { return thrown }
-    await waitForTurn(of: number, at: call.key)
-    if call.index == nil { endTurn(of: number, call.key) }
-    return thrown
   }
 }
 
@@ -254,6 +285,22 @@ struct DurableCall: Sendable {
   let index: Int?
   let isUndoable: Bool
   let why: DurableLog.Performance
+  /// Whether it is returned in the order of the ends: the calls in the body of a step come one after the other anyway,
+  /// except in its child tasks.
+  var isOrdered = true
   /// Whether the time of the work around it is over, in which it does nothing new.
   var isExpired = false
+}
+
+/// How a step that was performed has ended, and the number of the end if it waits for its turn.
+struct DurableEnding<Value> {
+  let result: Result<JournalEnd<Value>, any Error>
+  let number: Int?
+
+  init(result: Result<JournalEnd<Value>, any Error>, number: Int?) {
+    self.result = result
+    self.number = number
+  }
+
+  init(throwing error: any Error, number: Int? = nil) { self.init(result: .failure(error), number: number) }
 }

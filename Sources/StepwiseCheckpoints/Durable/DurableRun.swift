@@ -51,10 +51,35 @@ final class DurableRun: RunJournal {
   var now: Int { Int(max(-1e15, min(settings.now().timeIntervalSince1970 * 1_000, 1e15))) }
   var version: Int { state.withLock { $0.start?.version ?? 0 } }
 
+  // MARK: - Executors
+
+  /// Where bodies run, if the code around a step chooses an executor.
+  @TaskLocal private static var chosen: (any TaskExecutor)?
+
+  var codeExecutor: any TaskExecutor { executor ?? globalConcurrentExecutor }
+  var bodyExecutor: any TaskExecutor { Self.chosen ?? executor?.outer ?? globalConcurrentExecutor }
+
+  nonisolated(nonsending) func withBodies<Value>(
+    on executor: any TaskExecutor,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    try await Self.$chosen.bind(executor, body)
+  }
+
+  /// Runs work outside of the executor of the run, which the caller returns to with its next switch.
+  nonisolated(nonsending) func outside<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    position.isBody ? try await body() : try await onExecutorUnlessIsolated(bodyExecutor, body)
+  }
+
+  var executor: DurableExecutor? { state.withLock { $0.executor } }
+
   /// Changes the state, and lets continue what need not wait any longer.
   func proceeding<Value>(_ change: (inout DurableState) -> Value) -> Value {
     let (value, due) = state.withLock { (change(&$0), $0.takeDue()) }
     for turn in due { turn.settle(()) }
+    executor?.notify()
     return value
   }
 
@@ -147,6 +172,8 @@ struct DurableState: Sendable {
   var log = DurableLog()
   /// Nil until the run begins.
   var start: DurableStart?
+  /// Of the code between steps; nil until the run begins.
+  var executor: DurableExecutor?
   var holder: LeaseHolder?
   /// The version of the stored record.
   var recordVersion: UInt64 = 0
@@ -157,9 +184,13 @@ struct DurableState: Sendable {
   var isWriting = false
   /// Settled when what is being stored is; nil while no one waits for that.
   var written: Once<Void>?
-  /// Those that wait until what completed before has been replayed.
+  /// Those that wait until what completed before has been returned.
   var turns: [Turn] = []
-  /// Steps of child tasks that have completed and are being stored.
+  /// How often code on the executor has had its turn.
+  var turnCount = 0
+  /// Whether a timer measures how long the code waits for what does not come.
+  var isWaitingForCode = false
+  /// Steps that have ended and have not been returned.
   var returning: Set<Int> = []
   /// The places whose time was over before this process began.
   var expired: Set<String> = []
@@ -189,6 +220,8 @@ struct DurableState: Sendable {
     let key: String
     /// Whether it waits for what is inside the place only.
     var isPlace = false
+    /// Whether it waits in the body of a step, and not on the executor of the run.
+    let isInner: Bool
     let once = Once<Void>()
   }
 
@@ -241,12 +274,24 @@ struct DurableState: Sendable {
     return !isBlocked && log.isNext(turn.number, at: turn.key)
   }
 
-  /// Removes what need not wait any longer.
+  /// Removes the first of those on the executor that need not wait any longer.
+  mutating func takeNext() -> Once<Void>? {
+    var next: (index: Int, number: Int)?
+    for (index, turn) in turns.enumerated() where !turn.isInner {
+      let number = turn.number ?? .max
+      if next.map({ number < $0.number }) ?? true, isDue(turn) { next = (index, number) }
+    }
+    guard let next else { return nil }
+    turnCount += 1
+    return turns.remove(at: next.index).once
+  }
+
+  /// Removes what need not wait any longer in the bodies of steps.
   mutating func takeDue() -> [Once<Void>] {
-    guard !turns.isEmpty else { return [] }
+    guard turns.contains(where: \.isInner) else { return [] }
     var due: [Once<Void>] = []
     for turn in exchange(&turns, with: []).sorted(by: { $0.number ?? .max < $1.number ?? .max }) {
-      if isDue(turn) {
+      if turn.isInner, isDue(turn) {
         due.append(turn.once)
       } else {
         turns.append(turn)

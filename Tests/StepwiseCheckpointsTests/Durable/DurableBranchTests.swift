@@ -188,11 +188,12 @@ struct DurableBranchTests {
       ledger.add("book")
       return input
     }
-    let failing = Chain("try") { [ledger] (input: Int) -> Int in
+    let work = Step("try") { [ledger] (input: Int) -> Int in
       ledger.add("try")
       if how == "recover" || ledger.count("try") == 1 { throw Declined(card: "visa") }
       return input
     }
+    let failing = Chain(work)
     let again =
       switch how {
       case "recover":

@@ -32,7 +32,7 @@ struct DurableChainTests {
       do {
         #expect(try await orders.chain.run(2, id: "o", in: store) == "receipt")
       } catch is DyingStore.Death {
-        if try await base.load("o") != nil, !isLate || store.writes < 9 {
+        if try await base.load("o") != nil, !isLate || store.writes < 8 {
           #expect(try await orders.chain.unfinished(in: base) == ["o"], "\(last)")
         }
       }

@@ -216,10 +216,11 @@ struct DurableDoubtTests {
         ledger.add("undo")
       }
     }
-    let fast = Chain("fast") { (input: Int) in
+    let last = Step("fast") { (input: Int) in
       await hasDied.valueIgnoringCancellation()
       return input
     }
+    let fast = Chain(last)
     let both: Chain<Int, Int> =
       combine == "race" ? .race(slow, fast) : Chain.zip(slow, fast).then("sum") { $0 + $1 }.recover { _ in 9 }
     let chain = both.named("order")

@@ -166,12 +166,12 @@ final class DurableTimeTests: Sendable {
   func `The time of a retry continues over a crash`() async throws {
     let (store, clock) = (DyingStore(base), ManualClock())
     let policy = RetryPolicy(maxAttempts: 10, backoff: .none, maxElapsed: .seconds(5))
-    let chain = Chain("try") { [ledger] (_: Int) throws -> Int in
+    let attempt = Step("try") { [ledger] (_: Int) throws -> Int in
       ledger.add("try")
       if ledger.count("try") == 2 { store.die() }
       throw Declined(card: "visa")
     }
-    .retry(policy, clock: clock)
+    let chain = Chain(attempt).retry(policy, clock: clock)
     _ = try? await chain.run(1, id: "x", in: store, now: now)
     #expect(ledger.lines == ["try", "try"])
     advance(6)
