@@ -81,6 +81,7 @@ extension Frame {
       guard let error = end.error else { return await adopt([undo]) }
       slot = ValueSlot()
       await execution.undoShielded([undo], recording: recording)
+      await journal.undone(number)
       throw error
     }
     if let error = end.error { throw error }

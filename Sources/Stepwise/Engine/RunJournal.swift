@@ -82,6 +82,9 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Undoes a step and stores that; returns false without doing so when it was undone before or the run has stopped.
   func undo(_ step: Int, _ body: @Sendable () async throws -> Void) async throws -> Bool
 
+  /// A step whose value was not stored has been undone; waits until its error may be thrown.
+  @concurrent func undone(_ step: Int) async
+
   /// Stores the outcome, before anything is undone.
   ///
   /// - Returns: The outcome, which an earlier run may have decided.

@@ -110,6 +110,7 @@ extension StepCall {
           await execution.adopt([undo], in: stepScope)
         } else {
           await execution.undoShielded([undo], recording: execution.recording)
+          await execution.journal?.undone(number)
         }
       }
       if let error = end.error { throw error }

@@ -102,13 +102,15 @@ package struct DurableLog: Sendable {
   /// A step is called: by the task that owns its scope as the step at a position, or by another task.
   ///
   /// The work there is cut when it goes no further, because a branch has lost or a time limit is over.
-  package mutating func begin(_ key: String, index: Int?, isCut: Bool = false) -> Begin {
+  ///
+  /// One that is ordered is called between steps: others wait for its end even if it runs to be undone.
+  package mutating func begin(_ key: String, index: Int?, isCut: Bool = false, isOrdered: Bool = false) -> Begin {
     let record = records[key]
     if let index, let stored = difference(key, at: index, record) { return .different(stored: stored) }
     let isInDoubt = doubts.remove(key) != nil
     if isInDoubt, isUnwinding || isCut && undoesDoubt(key) || record != nil && phase != .running {
       repeating.insert(key)
-      pending.remove(key)
+      if !isOrdered { pending.remove(key) }
       return .perform(.toUndo)
     }
     if let record = end(of: key) {
@@ -220,6 +222,15 @@ package struct DurableLog: Sendable {
     func isBefore(_ key: String) -> Bool { number.map { begunAfter[key, default: 0] < $0 } ?? true }
     return !(isUnwinding && repeating.contains(where: isBefore)) && (skipsDoubts || !doubts.contains(where: isBefore))
   }
+
+  /// Whether stored ends are still to be returned, or steps in doubt to be called or to be repeated.
+  var isReplaying: Bool { !pending.isEmpty || !doubts.isEmpty && !skipsDoubts || !repeating.isEmpty }
+
+  /// The number of the stored end of a step, if that has not been returned.
+  func pendingNumber(of key: String) -> Int? { pending.contains(key) ? records[key]?.number : nil }
+
+  /// The stored step that is to be returned next, or called.
+  var unreplayed: String? { order.last(where: isPending).flatMap { keys[$0] } ?? doubts.min() }
 
   private func isPending(_ number: Int) -> Bool { keys[number].map(pending.contains) ?? false }
 

@@ -9,10 +9,26 @@ extension DurableRun {
   /// How long a replayed step waits for those that completed before it, which changed code may never call.
   // Tests that wait for nothing choose another one, which no busy machine reaches.
   @TaskLocal static var patience: Duration = .seconds(10)
+  /// Called when a replay has waited in vain; for tests.
+  @TaskLocal static var onPatience: (@Sendable () -> Void)?
 
   /// Waits until the steps that completed before have been returned; all of them when nil.
   @concurrent func waitForTurn(of number: Int?, at key: String) async {
     await wait(for: DurableState.Turn(number: number, key: key, isInner: position.isBody))
+  }
+
+  /// Waits until everything stored has been returned, and the code waits: only then is it known that it has not changed.
+  @concurrent func waitForReplay(at key: String) async throws {
+    // Steps inside it are stored as well.
+    guard state.withLock({ $0.log.isReplaying && !$0.log.hasRecords(in: key) }) else { return }
+    await wait(for: DurableState.Turn(number: nil, key: key, isInner: false, isNew: true))
+    try throwIfStopped()
+  }
+
+  func undone(_ step: Int) async {
+    guard let (number, key) = state.withLock({ $0.undoneFirst.removeValue(forKey: step) }) else { return }
+    await waitForTurn(of: number, at: key)
+    endTurn(of: number, key)
   }
 
   private nonisolated(nonsending) func wait(for turn: DurableState.Turn) async {
@@ -26,6 +42,7 @@ extension DurableRun {
     let timer = spawn {
       while turn.once.settled == nil, (try? await Task.sleep(for: Self.patience)) != nil {
         // What completed before does not come any more.
+        Self.onPatience?()
         self.proceeding { $0.log.skip(before: turn.number) }
       }
     }
@@ -48,16 +65,24 @@ extension DurableRun {
 
   /// All code between steps waits, and none calls the step that is to be returned next.
   private func waitForCode(after count: Int) {
-    let patience = Self.patience
-    _ = spawn {
+    _ = spawn { [weak self, patience = Self.patience] in
       try? await Task.sleep(for: patience)
-      self.proceeding { state in
+      guard let self else { return }
+      let difference = proceeding { state -> CheckpointError? in
         state.isWaitingForCode = false
-        guard state.turnCount == count else { return }
+        guard state.turnCount == count else { return nil }
+        Self.onPatience?()
+        let turns = state.turns.filter { !$0.isInner }
+        // Only new steps wait, one of them where the stored one belongs: the code has changed.
+        if turns.allSatisfy(\.isNew), let stored = state.log.unreplayed, let new = state.stepInstead(of: stored) {
+          return different(stored: stored, code: new)
+        }
         // What completed before does not come any more.
-        let numbers = state.turns.filter { !$0.isInner }.map { $0.number ?? .max }
+        let numbers = turns.map { $0.number ?? .max }
         state.log.skip(before: numbers.min().flatMap { $0 == .max ? nil : $0 })
+        return nil
       }
+      if let difference { stop(throwing: difference) }
     }
   }
 
@@ -109,7 +134,9 @@ extension DurableRun {
     }
     let isBody = outer.isBody || place?.isBody ?? false
     let position = DurablePosition(self, scope: scope, step: step, isBody: isBody)
+    state.withLock { $0.open[scope, default: 0] += 1 }
     let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
+    state.withLock { $0.open[scope] = $0.open[scope].flatMap { $0 > 1 ? $0 - 1 : nil } }
     if place != nil, let failure = state.withLock({ $0.log.failedAttempts[scope] }), !isStopped {
       throw failure.error(of: step ?? "")
     }

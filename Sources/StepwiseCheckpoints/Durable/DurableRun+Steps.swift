@@ -21,9 +21,10 @@ extension DurableRun {
       throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
     }
     let isCancelled = run.isCancellationRequested()
+    let isBody = position.isBody
     let (begin, isExpired, place) = proceeding { state in
       let isExpired = state.expired.contains { DurableLog.contains($0, key) }
-      let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled)
+      let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled, isOrdered: !isBody)
       // It may not enter its body, for whose steps others wait.
       return (begin, isExpired, JournalKey(key, attempts: state.log.attempts[key, default: 0], isBody: true))
     }
@@ -36,7 +37,11 @@ extension DurableRun {
       try await enter(place, body)
       try await refuse(after: nil, at: key)
     case .refuse where settings.isCheck, .perform where settings.isCheck:
-      if state.withLock({ $0.log.hasRecords(in: key) }) { try await enter(place, body) }
+      if state.withLock({ $0.log.hasRecords(in: key) }) {
+        try await enter(place, body)
+      } else if !isBody {
+        try await waitForReplay(at: key)
+      }
       throw stop(throwing: DurableCheckEnd())
     case .refuse(let number): try await refuse(after: number, at: key)
     case .perform(let why):
@@ -46,6 +51,7 @@ extension DurableRun {
       var call = DurableCall(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
       call.isOrdered = index == nil || !position.isBody
       call.isExpired = isExpired && !isInRepetition && isOpen
+      if why != .toUndo, !position.isBody { try await waitForReplay(at: key) }
       if why != .toUndo { await waitForLimit(around: call) }
       // One that contains stored steps is entered, for they may have to be undone.
       let isEmpty = state.withLock { !$0.log.hasRecords(in: key) }
@@ -227,6 +233,7 @@ extension DurableRun {
     let number = state.withLock { state in
       let number = state.nextNumber()
       state.unstored[number] = DurableState.Unstored(key: call.key, index: call.index, failure: failure)
+      if let turn = state.log.pendingNumber(of: call.key) { state.undoneFirst[number] = (turn, call.key) }
       return number
     }
     let end = JournalEnd(value: value, number: number, error: error, isReplayed: false)
@@ -250,6 +257,8 @@ extension DurableRun {
   /// Notes a failure; returns the error that the step throws, and the number of its end if that is stored.
   private func note(_ error: any Error, _ call: DurableCall) -> (any Error, Int?) {
     let isInterrupted = Task.isCancelled
+    // Between steps, the interruption comes at the same point of each replay.
+    let mayComeEarlier = isInterrupted && position.isBody
     let failure = StoredFailure(error, of: call.name)
     let replayed = failure.error(of: call.name)
     return state.withLock { state -> (any Error, Int?) in
@@ -264,16 +273,20 @@ extension DurableRun {
         return (replayed, nil)
       }
       let number = state.number(of: call.key)
-      if state.log.end(of: call.key) == nil {
+      var thrown = replayed
+      let end = state.log.end(of: call.key)?.end
+      if end == nil {
         let (key, index) = (call.key, call.index)
-        enqueue(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted), &state)
+        enqueue(.failed(key, index: index, number: number, failure, isInterrupted: mayComeEarlier), &state)
         // Its first body may have done what the repetition was not left to do.
         if isInterrupted, call.isUndoable, call.why != .new { enqueue(.began(key), &state) }
       } else {
         enqueue(.settled(call.key), &state)
+        // What the code has seen counts.
+        if case .failure(let failure)? = end { thrown = failure.error(of: call.name) }
       }
       if call.isOrdered { state.returning.insert(number) }
-      return (replayed, number)
+      return (thrown, number)
     }
   }
 }

@@ -186,6 +186,8 @@ struct DurableState: Sendable {
   var written: Once<Void>?
   /// Those that wait until what completed before has been returned.
   var turns: [Turn] = []
+  /// The places whose code runs, and how many times.
+  var open: [String: Int] = [:]
   /// How often code on the executor has had its turn.
   var turnCount = 0
   /// Whether a timer measures how long the code waits for what does not come.
@@ -196,6 +198,8 @@ struct DurableState: Sendable {
   var expired: Set<String> = []
   /// Steps whose values are not stored, by the numbers of their undos.
   var unstored: [Int: Unstored] = [:]
+  /// Of these, the numbers and keys of the ends that the code has seen before.
+  var undoneFirst: [Int: (number: Int, key: String)] = [:]
   var lastNumber = 0
   /// Why the run stops, if it was not cancelled.
   var stopError: (any Error)?
@@ -222,6 +226,8 @@ struct DurableState: Sendable {
     var isPlace = false
     /// Whether it waits in the body of a step, and not on the executor of the run.
     let isInner: Bool
+    /// Whether a step waits that has no stored end.
+    var isNew = false
     let once = Once<Void>()
   }
 
@@ -272,6 +278,13 @@ struct DurableState: Sendable {
       return log.keys[before].map { DurableLog.contains(outer, $0) } ?? false
     }
     return !isBlocked && log.isNext(turn.number, at: turn.key)
+  }
+
+  /// A step that the code waits for in the place of a stored one; nil when the code of that place waits for something else.
+  func stepInstead(of stored: String) -> String? {
+    var place = DurableLog.scope(of: stored)
+    while !place.isEmpty, open[place] == nil { place = DurableLog.scope(of: DurableLog.key(of: place)) }
+    return turns.first { !$0.isInner && (place.isEmpty || DurableLog.contains(place, $0.key)) }?.key
   }
 
   /// Removes the first of those on the executor that need not wait any longer.

@@ -102,6 +102,9 @@ final class DyingStore: ForwardingStore {
 
   var writes: Int { count.withLock { $0 } }
 
+  /// Whether a write was refused, or the last one performed.
+  var hasDied: Bool { isDead.withLock { $0 } || count.withLock { $0 } >= last }
+
   /// The process dies now: nothing more is stored.
   func die() { isDead.withLock { $0 = true } }
 

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Foundation
+import Stepwise
+import StepwiseTesting
+import Testing
+
+@testable import StepwiseCheckpoints
+
+/// Random programs whose process dies at each write: a further run sees the same values and errors in the same order.
+///
+/// `STEPWISE_ORDER_SEEDS` sets the number of programs.
+@Suite(.timeLimit(.minutes(20)))
+struct DurableOrderTests {
+  /// A part of the code between steps.
+  indirect enum Node: Sendable {
+    case step(String, undo: Bool, mayFail: Bool)
+    case sequence([Node])
+    /// Two child tasks whose values are both needed.
+    case pair(Node, Node)
+    /// Child tasks of which a number run at a time, and whose values are received as they come.
+    case group([Node], width: Int)
+    /// Child tasks of which the first value counts; the others are cancelled.
+    case first([Node])
+    /// An error is caught and ignored.
+    case caught(Node)
+    case loop(Int, Node)
+    /// A value decides the path.
+    case branch(Node, Node, Node)
+    /// An actor counts.
+    case actor(Node)
+    case yields(Int)
+    /// Child tasks that send their values to a stream.
+    case stream([Node])
+
+    var size: Int {
+      switch self {
+      case .step: 1
+      case .sequence(let nodes), .group(let nodes, _), .first(let nodes), .stream(let nodes):
+        nodes.reduce(0) { $0 + $1.size }
+      case .pair(let left, let right): left.size + right.size
+      case .caught(let node), .actor(let node): node.size
+      case .loop(let count, let node): count * node.size
+      case .branch(let condition, let left, let right): condition.size + max(left.size, right.size)
+      case .yields: 0
+      }
+    }
+  }
+
+  /// Composes a program.
+  struct Composer {
+    var random: SeededGenerator
+    private var count = 0
+
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+    private mutating func nodes(_ range: ClosedRange<Int>, _ depth: Int) -> [Node] {
+      (0..<number(range)).map { _ in node(depth) }
+    }
+
+    private mutating func node(_ depth: Int) -> Node {
+      guard depth > 0, number(0...3) > 0 else {
+        count += 1
+        // A name that is repeated in child tasks of one place is an error.
+        return .step("s\(count)", undo: number(0...1) == 0, mayFail: number(0...5) == 0)
+      }
+      let depth = depth - 1
+      switch number(0...10) {
+      case 0, 1: return .sequence(nodes(2...4, depth))
+      case 2: return .pair(node(depth), node(depth))
+      case 3: return .group(nodes(2...5, depth), width: number(1...3))
+      case 4: return .first(nodes(2...3, depth))
+      case 5: return .caught(node(depth))
+      case 6: return .branch(node(depth), node(depth), node(depth))
+      case 7: return .actor(node(depth))
+      case 8: return .sequence([.yields(number(1...3)), node(depth)])
+      case 9: return .stream(nodes(2...3, depth))
+      default: return .caught(.group(nodes(2...4, depth), width: 4))
+      }
+    }
+
+    mutating func program() -> Node {
+      while true {
+        let program = Node.sequence([node(3), node(3)])
+        if 3...24 ~= program.size { return program }
+        count = 0
+      }
+    }
+  }
+
+  /// What happened outside of the store.
+  final class World: Sendable {
+    private struct State {
+      var bodies: [String: Int] = [:]
+      var running = 0
+      var undone: [String] = []
+      var count = 0
+      var random: SeededGenerator
+    }
+
+    private let state: Lock<State>
+
+    init(seed: UInt64) { state = Lock(State(random: SeededGenerator(seed: seed))) }
+
+    /// A body begins; returns a value that no other body has.
+    func begin(_ name: String) -> (value: Int, yields: Int, fails: Bool, heeds: Bool) {
+      state.withLock { state in
+        state.bodies[name, default: 0] += 1
+        state.running += 1
+        state.count += 1
+        let yields = Int.random(in: 0...5, using: &state.random)
+        let (fails, heeds) = (Bool.random(using: &state.random), Bool.random(using: &state.random))
+        return (state.count, yields, fails, heeds)
+      }
+    }
+
+    func end() { state.withLock { $0.running -= 1 } }
+    func undo(_ name: String) { state.withLock { $0.undone.append(name) } }
+
+    var bodies: [String: Int] { state.withLock { $0.bodies } }
+    var running: Int { state.withLock { $0.running } }
+    var undone: [String] { state.withLock { $0.undone } }
+  }
+
+  private actor Counter {
+    private var count = 0
+
+    func add(_ value: Int) async -> Int {
+      count += 1
+      await Task.yield()
+      return count &* 1_000 &+ value
+    }
+  }
+
+  /// One run of a program in one process.
+  struct Trial: Sendable {
+    let world: World
+    /// What the code between steps has seen.
+    let seen = Ledger()
+    private let counter = Counter()
+    let store: DyingStore
+
+    init(_ world: World, _ store: DyingStore) { (self.world, self.store) = (world, store) }
+
+    /// What code sees after the death of its process is seen by no one.
+    private func note(_ line: String) { if !store.hasDied { seen.add(line) } }
+
+    private func call(_ name: String, undo: Bool, mayFail: Bool) async throws -> Int {
+      let body = { @Sendable [world] in
+        let (value, yields, fails, heeds) = world.begin(name)
+        defer { world.end() }
+        for _ in 0..<yields { await Task.yield() }
+        if heeds { try Task.checkCancellation() }
+        if mayFail, fails { throw Declined(card: "\(value)") }
+        return value
+      }
+      do {
+        let value =
+          undo ? try await step(name, body) { [world] in world.undo(name) } : try await step(name, body)
+        note("\(name) = \(value)")
+        return value
+      } catch {
+        note("\(name) threw \(error)")
+        throw error
+      }
+    }
+
+    func run(_ node: Node) async throws -> Int {
+      switch node {
+      case .step(let name, let undo, let mayFail): return try await call(name, undo: undo, mayFail: mayFail)
+      case .sequence(let nodes):
+        var sum = 0
+        for node in nodes { sum &+= try await run(node) }
+        return sum
+      case .pair(let left, let right):
+        async let first = run(left)
+        async let second = run(right)
+        return try await first &* 3 &+ second
+      case .group(let nodes, let width):
+        return try await withThrowingTaskGroup(of: Int.self) { group in
+          var rest = nodes[...]
+          for _ in 0..<width { if let node = rest.popFirst() { group.addTask { try await run(node) } } }
+          var sum = 0
+          while let value = try await group.next() {
+            note("next \(value)")
+            sum = sum &* 31 &+ value
+            if let node = rest.popFirst() { group.addTask { try await run(node) } }
+          }
+          return sum
+        }
+      case .first(let nodes):
+        return try await withThrowingTaskGroup(of: Int.self) { group in
+          for node in nodes { group.addTask { try await run(node) } }
+          let value = try await group.next() ?? 0
+          group.cancelAll()
+          note("first \(value)")
+          return value
+        }
+      case .caught(let node):
+        do {
+          return try await run(node)
+        } catch {
+          note("caught \(error)")
+          return 1
+        }
+      case .loop(let count, let node):
+        var sum = 0
+        for _ in 0..<count { sum &+= try await run(node) }
+        return sum
+      case .branch(let condition, let left, let right):
+        return try await run(condition) % 2 == 0 ? run(left) : run(right)
+      case .actor(let node):
+        let value = await counter.add(try await run(node))
+        note("counted \(value)")
+        return value
+      case .yields(let count):
+        for _ in 0..<count { await Task.yield() }
+        return 0
+      case .stream(let nodes):
+        let (stream, sink) = AsyncStream.makeStream(of: Int.self)
+        return await withTaskGroup { group in
+          for node in nodes { group.addTask { sink.yield((try? await run(node)) ?? -1) } }
+          var (sum, count) = (0, 0)
+          for await value in stream {
+            note("received \(value)")
+            sum = sum &* 7 &+ value
+            count += 1
+            if count == nodes.count { break }
+          }
+          return sum
+        }
+      }
+    }
+  }
+
+  /// Runs a program whose process dies after each write, and returns what is wrong.
+  private func fault(of seed: UInt64) async throws -> String? {
+    var composer = Composer(seed: seed)
+    let program = composer.program()
+    let (world, base) = (World(seed: seed), MemoryCheckpointStore())
+    var (before, stored) = ([String](), [String: Int]())
+    for process in 1...200 {
+      let trial = Trial(world, DyingStore(base, at: 2, isLate: true))
+      let chain = Chain("order") { (_: Int) in try await trial.run(program) }
+      let bodies = world.bodies
+      let result = await Result.of { try await chain.run(1, id: "x", in: trial.store) }
+      if let error = result.failure as? CheckpointError { return "process \(process): \(error)" }
+      // What was seen is seen again, in the same order.
+      let seen = trial.seen.lines
+      guard seen.starts(with: before) || before.starts(with: seen) else {
+        let events = try await base.load("x").map { try DurableRecord($0, of: "order", at: "memory").events } ?? []
+        return "process \(process) saw\n\(seen)\nafter\n\(before)\nstored\n\(events)\n\(program)"
+      }
+      // A body whose end was stored runs no more.
+      for (name, count) in stored where world.bodies[name, default: 0] > count {
+        return "process \(process) ran \(name) again; before: \(bodies)"
+      }
+      guard let record = try await base.load("x") else { return "nothing is stored" }
+      let log = try DurableRecord(record, of: "order", at: "memory").log
+      for (key, end) in log.records where end.end.isSuccess {
+        let name = String(key.split(separator: "/").last ?? "")
+        stored[name] = stored[name] ?? world.bodies[name, default: 0]
+      }
+      // A failure is returned before it is stored; what follows is stored after it.
+      var count = 0
+      let known = seen.prefix { line in
+        if line.hasPrefix("s") { count += 1 }
+        return count <= log.records.count
+      }
+      if known.count > before.count { before = Array(known) }
+      guard log.isEnded else { continue }
+      if world.running > 0 { return "\(world.running) bodies are running" }
+      let completed = log.records.filter { $0.value.end.isSuccess && $0.value.isUndoable }.keys.map {
+        String($0.split(separator: "/").last ?? "")
+      }
+      // A step in doubt that was interrupted is repeated and undone, too.
+      let undone = Set(world.undone)
+      let isResolved = if case .concluded(.resolved) = log.phase { true } else { false }
+      if isResolved ? !undone.isDisjoint(with: completed) : !undone.isSuperset(of: completed) {
+        return "resolved: \(isResolved), undone: \(world.undone), completed: \(completed)"
+      }
+      return nil
+    }
+    return "it does not end"
+  }
+
+  // G182
+  @Test func `Unchanged code takes the same path in each process, and waits for no timer`() async throws {
+    let count = UInt64(ProcessInfo.processInfo.environment["STEPWISE_ORDER_SEEDS"] ?? "") ?? 150
+    let first = UInt64(ProcessInfo.processInfo.environment["STEPWISE_ORDER_FIRST"] ?? "") ?? 1
+    let uses = Lock(0)
+    try await DurableRun.$onPatience.withValue({ uses.withLock { $0 += 1 } }) {
+      for seed in first..<(first + count) {
+        let fault = try await fault(of: seed)
+        #expect(fault == nil, "seed \(seed)")
+        if fault != nil { return }
+      }
+    }
+    #expect(uses.withLock { $0 } == 0)
+  }
+
+  /// A time limit that was added encloses the steps, which have other paths now.
+  // G183
+  @Test func `Changed code is found before any body runs, and the old code can still be resumed`() async throws {
+    let (ledger, base) = (Ledger(), MemoryCheckpointStore())
+    let steps = Chain("order") { (input: Int) in
+      for name in ["a", "b", "c"] {
+        try await step(name) {
+          ledger.add(name)
+        } undo: { _ in
+          ledger.add("undo \(name)")
+        }
+      }
+      return input
+    }
+    _ = try? await steps.run(1, id: "x", in: DyingStore(base, at: 5))
+    let before = ledger.lines
+    #expect(before == ["a", "b"])
+    let changed = steps.timeout(.seconds(3_600))
+    let error = await #expect(throws: CheckpointError.self) {
+      try await DurableRun.$patience.withValue(.zero) { try await changed.resume(id: "x", in: base) }
+    }
+    guard case .differentSteps(_, _, stored: "order/a", found: "timeout/order/a") = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(ledger.lines == before)
+    #expect(try await steps.resume(id: "x", in: base) == 1)
+    #expect(ledger.count("a") == 1 && ledger.count("c") == 1)
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+  fileprivate var isSuccess: Bool { failure == nil }
+}
