@@ -6,11 +6,14 @@ import Stepwise
 // MARK: - The order of replayed steps
 
 extension DurableRun {
-  /// How long a replayed step waits for those that completed before it, which changed code may never call.
-  // Tests that wait for nothing choose another one, which no busy machine reaches.
-  @TaskLocal static var patience: Duration = .seconds(10)
-  /// Called when a replay has waited in vain; for tests.
-  @TaskLocal static var onPatience: (@Sendable () -> Void)?
+  /// How long a replay waits for what the code does not call, and what is called when it has waited in vain.
+  // Tests that wait for nothing choose another time, which no busy machine reaches, and count.
+  struct Patience: Sendable {
+    @TaskLocal static var current = Patience(duration: .seconds(10))
+
+    let duration: Duration
+    var onEnd: @Sendable () -> Void = {}
+  }
 
   /// Waits until the steps that completed before have been returned; all of them when nil.
   @concurrent func waitForTurn(of number: Int?, at key: String) async {
@@ -40,9 +43,9 @@ extension DurableRun {
     guard !isDue else { return }
     guard turn.isInner else { return await turn.once.valueIgnoringCancellation() }
     let timer = spawn {
-      while turn.once.settled == nil, (try? await Task.sleep(for: Self.patience)) != nil {
+      while turn.once.settled == nil, (try? await Task.sleep(for: self.patience.duration)) != nil {
         // What completed before does not come any more.
-        Self.onPatience?()
+        self.patience.onEnd()
         self.proceeding { $0.log.skip(before: turn.number) }
       }
     }
@@ -54,7 +57,10 @@ extension DurableRun {
   func deliver() -> Bool {
     let (next, count) = state.withLock { state -> (Once<Void>?, Int?) in
       if let next = state.takeNext() { return (next, nil) }
-      guard !state.isWaitingForCode, state.turns.contains(where: { !$0.isInner }) else { return (nil, nil) }
+      // What waits for a body that runs does not wait in vain.
+      guard !state.isWaitingForCode, state.log.repeating.isEmpty, state.turns.contains(where: { !$0.isInner }) else {
+        return (nil, nil)
+      }
       state.isWaitingForCode = true
       return (nil, state.turnCount)
     }
@@ -65,13 +71,13 @@ extension DurableRun {
 
   /// All code between steps waits, and none calls the step that is to be returned next.
   private func waitForCode(after count: Int) {
-    _ = spawn { [weak self, patience = Self.patience] in
-      try? await Task.sleep(for: patience)
+    _ = spawn { [weak self, patience] in
+      try? await Task.sleep(for: patience.duration)
       guard let self else { return }
       let difference = proceeding { state -> CheckpointError? in
         state.isWaitingForCode = false
-        guard state.turnCount == count else { return nil }
-        Self.onPatience?()
+        guard state.turnCount == count, state.log.repeating.isEmpty else { return nil }
+        patience.onEnd()
         let turns = state.turns.filter { !$0.isInner }
         // Only new steps wait, one of them where the stored one belongs: the code has changed.
         if turns.allSatisfy(\.isNew), let stored = state.log.unreplayed, let new = state.stepInstead(of: stored) {

@@ -31,6 +31,7 @@ final class DurableRun: RunJournal {
 
   let settings: Settings
   let store: any CheckpointStore
+  let patience = Patience.current
   let state = Lock(DurableState())
 
   init<Input: Codable & Sendable, Output: Codable & Sendable>(

@@ -291,15 +291,17 @@ struct DurableOrderTests {
   @Test func `Unchanged code takes the same path in each process, and waits for no timer`() async throws {
     let count = UInt64(ProcessInfo.processInfo.environment["STEPWISE_ORDER_SEEDS"] ?? "") ?? 150
     let first = UInt64(ProcessInfo.processInfo.environment["STEPWISE_ORDER_FIRST"] ?? "") ?? 1
-    let uses = Lock(0)
-    try await DurableRun.$onPatience.withValue({ uses.withLock { $0 += 1 } }) {
+    let uses = Ledger()
+    // No busy machine takes so long.
+    let patience = DurableRun.Patience(duration: .seconds(60)) { uses.add("waited") }
+    try await DurableRun.Patience.$current.withValue(patience) {
       for seed in first..<(first + count) {
         let fault = try await fault(of: seed)
         #expect(fault == nil, "seed \(seed)")
         if fault != nil { return }
       }
     }
-    #expect(uses.withLock { $0 } == 0)
+    #expect(uses.lines.isEmpty)
   }
 
   /// A time limit that was added encloses the steps, which have other paths now.
@@ -321,7 +323,9 @@ struct DurableOrderTests {
     #expect(before == ["a", "b"])
     let changed = steps.timeout(.seconds(3_600))
     let error = await #expect(throws: CheckpointError.self) {
-      try await DurableRun.$patience.withValue(.zero) { try await changed.resume(id: "x", in: base) }
+      try await DurableRun.Patience.$current.withValue(.init(duration: .zero)) {
+        try await changed.resume(id: "x", in: base)
+      }
     }
     guard case .differentSteps(_, _, stored: "order/a", found: "timeout/order/a") = error else {
       Issue.record("\(String(describing: error))")

@@ -299,7 +299,9 @@ struct DurableSimulationTests {
     for seed in first..<first + rounds {
       let start = ContinuousClock.now
       // A replay waits so long for a step that the code does not call.
-      let problems = try await DurableRun.$patience.withValue(.seconds(120)) { try await trial(seed) }
+      let problems = try await DurableRun.Patience.$current.withValue(.init(duration: .seconds(120))) {
+        try await trial(seed)
+      }
       #expect(ContinuousClock.now - start < .seconds(60), "seed \(seed)")
       #expect(problems == [], "\(problems.joined(separator: "\n"))")
     }

@@ -41,7 +41,7 @@ func expectNoDelay<Value>(
 ) async throws -> Value {
   let start = ContinuousClock.now
   defer { #expect(ContinuousClock.now - start < .seconds(60), sourceLocation: location) }
-  return try await DurableRun.$patience.withValue(.seconds(120)) { try await replay() }
+  return try await DurableRun.Patience.$current.withValue(.init(duration: .seconds(120))) { try await replay() }
 }
 
 /// The order of the documentation, with what happens to it.
