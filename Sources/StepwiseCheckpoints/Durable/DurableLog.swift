@@ -203,7 +203,7 @@ package struct DurableLog: Sendable {
   /// What is not stored comes last, and has none. An end may cancel steps in doubt that began before it, so it waits until
   /// the code has called them; while the run is undone, until their bodies have ended.
   package mutating func isNext(_ number: Int?, at key: String) -> Bool {
-    while let last = order.last, !isPending(last) { order.removeLast() }
+    _ = nextPending()
     // What follows the end around it may wait for that end.
     let number = [number, end(around: key)].compactMap(\.self).min()
     if let outer = repetition(around: key) {
@@ -231,6 +231,12 @@ package struct DurableLog: Sendable {
 
   /// The stored step that is to be returned next, or called.
   var unreplayed: String? { order.last(where: isPending).flatMap { keys[$0] } ?? doubts.min() }
+
+  /// The number of the stored end that is to be returned next.
+  mutating func nextPending() -> Int? {
+    while let last = order.last, !isPending(last) { order.removeLast() }
+    return order.last
+  }
 
   private func isPending(_ number: Int) -> Bool { keys[number].map(pending.contains) ?? false }
 

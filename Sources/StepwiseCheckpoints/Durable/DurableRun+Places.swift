@@ -37,7 +37,7 @@ extension DurableRun {
   private nonisolated(nonsending) func wait(for turn: DurableState.Turn) async {
     let isDue = proceeding { state in
       if turn.isInner, state.isDue(turn) { return true }
-      state.turns.append(turn)
+      state.wait(for: turn)
       return false
     }
     guard !isDue else { return }
@@ -58,7 +58,7 @@ extension DurableRun {
     let (next, count) = state.withLock { state -> (Once<Void>?, Int?) in
       if let next = state.takeNext() { return (next, nil) }
       // What waits for a body that runs does not wait in vain.
-      guard !state.isWaitingForCode, state.log.repeating.isEmpty, state.turns.contains(where: { !$0.isInner }) else {
+      guard !state.isWaitingForCode, state.log.repeating.isEmpty, state.isWaitedFor else {
         return (nil, nil)
       }
       state.isWaitingForCode = true
@@ -78,7 +78,7 @@ extension DurableRun {
         state.isWaitingForCode = false
         guard state.turnCount == count, state.log.repeating.isEmpty else { return nil }
         patience.onEnd()
-        let turns = state.turns.filter { !$0.isInner }
+        let turns = state.turnsOnExecutor
         // Only new steps wait, one of them where the stored one belongs: the code has changed.
         if turns.allSatisfy(\.isNew), let stored = state.log.unreplayed, let new = state.stepInstead(of: stored) {
           return different(stored: stored, code: new)
@@ -95,8 +95,7 @@ extension DurableRun {
   /// A step is returned, and the next completed one follows.
   func endTurn(of number: Int, _ key: String) {
     let due = state.withLock { state in
-      state.log.replayed(key)
-      state.returning.remove(number)
+      state.didReturn(number, key)
       return state.takeDue()
     }
     executor?.notify()

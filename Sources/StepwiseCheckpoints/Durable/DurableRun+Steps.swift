@@ -192,7 +192,7 @@ extension DurableRun {
         &state
       )
       if let signal = state.waits.consume(at: key) { enqueue(.received(signal), &state) }
-      if call.isOrdered { state.returning.insert(number) }
+      if call.isOrdered { state.willReturn(number) }
       return number
     }
     let turn = call.isOrdered ? number : nil
@@ -285,7 +285,7 @@ extension DurableRun {
         // What the code has seen counts.
         if case .failure(let failure)? = end { thrown = failure.error(of: call.name) }
       }
-      if call.isOrdered { state.returning.insert(number) }
+      if call.isOrdered { state.willReturn(number) }
       return (thrown, number)
     }
   }
