@@ -131,6 +131,8 @@ extension Chain {
   }
 
   /// Runs the previous steps on an executor, except those isolated to an actor that has its own.
+  ///
+  /// In a durable run, it is where the bodies of these steps run.
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in
       let segment = frame.covered

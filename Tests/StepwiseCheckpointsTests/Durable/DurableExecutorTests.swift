@@ -154,4 +154,28 @@ struct DurableExecutorTests {
   private actor Worker {
     func perform(_ work: @Sendable () -> Void) { work() }
   }
+
+  /// An executor with the threads of the global one.
+  private final class Chosen: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      detach(on: globalConcurrentExecutor) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  // G184
+  @Test func `An executor that a chain chooses runs bodies, and not the code between them`() async throws {
+    let chosen = Chosen()
+    @Sendable func isOnChosen() -> Bool { currentExecutor as? Chosen === chosen }
+    let chain = Chain("a") { (_: Int) in
+      let between = isOnChosen()
+      let body = try await step("body") { isOnChosen() }
+      let limited = try await step("limited", timeout: .seconds(3_600)) { isOnChosen() }
+      async let child = step("child") { isOnChosen() }
+      return [between, body, limited, try await child, isOnChosen()]
+    }
+    .executor(chosen)
+    let store = MemoryCheckpointStore()
+    #expect(try await chain.run(1, id: "x", in: store) == [false, true, true, true, false])
+  }
 }
