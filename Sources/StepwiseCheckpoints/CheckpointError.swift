@@ -55,6 +55,11 @@ public enum CheckpointError: Error, Sendable {
   /// A child task used the name of a step that another step at the same place has.
   case repeatedStep(id: String, location: String, step: String)
 
+  /// A step that can be undone was called in the body of another step of a durable run, which is stored as a whole.
+  ///
+  /// Call both in `steps` instead. Nothing was undone, and the id can be resumed.
+  case undoInStep(id: String, location: String, step: String, outer: String)
+
   /// The value of a step of a durable run cannot be stored.
   case unstorable(id: String, location: String, step: String, reason: String)
 
@@ -82,7 +87,8 @@ extension CheckpointError {
       .newerFormat(let id, let location, _, _), .unknownShape(let id, let location, _, _),
       .unencodable(let id, let location, _), .io(let id, let location, _, _), .lostLease(let id, let location),
       .differentSteps(let id, let location, _, _), .repeatedStep(let id, let location, _),
-      .unstorable(let id, let location, _, _), .stopped(let id, let location), .notStarted(let id, let location),
+      .undoInStep(let id, let location, _, _), .unstorable(let id, let location, _, _), .stopped(let id, let location),
+      .notStarted(let id, let location),
       .conflict(let id, let location, _, _):
       (id, location)
     case .invalidID(let id, _): (id, nil)
@@ -120,6 +126,9 @@ extension CheckpointError {
     case .repeatedStep(_, _, let step):
       "a child task repeated the name of the step \(step), so a resumed run could not tell the two apart; wrap the work "
         + "of each child task in a step with a name of its own"
+    case .undoInStep(_, _, let step, let outer):
+      "the step \(step), which can be undone, is inside of the step \(outer), which is stored as a whole; write "
+        + "steps(\"\(outer)\") { } instead of step(\"\(outer)\") { }, so that the steps inside are stored and undone one by one"
     case .unstorable(_, _, let step, let reason): "the value of the step \(step) cannot be stored: \(reason)"
     case .stopped: "the run was stopped; resume the id to continue"
     case .notStarted: "the store holds no run with this id; start one with run(_:id:in:)"

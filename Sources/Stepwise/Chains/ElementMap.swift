@@ -20,8 +20,8 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
   // A collection that cannot count its elements without making them estimates zero.
   let count = elements is any Collection ? elements.underestimatedCount : 0
   let progress = ElementProgress(count: count > 0 ? count : nil)
-  let journal = Scope.current.innermostRun?.journal
-  let storedCount = journal?.branchCount ?? 0
+  let run = Scope.current.innermostRun
+  let journal = run?.stepJournal ?? run?.journal
   return try await withThrowingTaskGroup(of: (Int, Element).self) { group in
     var pending = elements.enumerated().makeIterator()
     var results: [Int: Element] = [:]
@@ -34,7 +34,7 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
         return false
       }
       begun = index + 1
-      guard !group.isCancelled || index < storedCount && journal?.isStopped == false else { throw CancellationError() }
+      guard !group.isCancelled else { throw CancellationError() }
       group.addTask {
         func transformed() async throws -> Element {
           guard let journal else { return try await transform(element) }
@@ -44,11 +44,6 @@ func mapped<Elements: Sequence & Sendable, Element: Sendable>(
         return (index, try await progress.runElement(at: index) { try await transformed() })
       }
       return true
-    }
-    // In a replay, an error may come before elements that had begun, which have steps to replay and to undo.
-    defer {
-      group.cancelAll()
-      while begun < storedCount, (try? addNext()) ?? false {}
     }
     while begun < max(1, maxConcurrent), try addNext() {}
     while let (index, result) = try await group.next() {

@@ -60,7 +60,7 @@ extension Step {
     Step(name: name, undo: undo) { input, step in
       try await Self.attempt {
         let limit = TimeLimit(duration: duration, clock: clock)
-        return try await limited(to: limit, replaying: Scope.currentJournal != nil) {
+        return try await limited(to: limit) {
           step.description
         } operation: {
           try await body(input, step)
@@ -182,7 +182,7 @@ extension Chain {
 extension Step: ChainSegment {
   /// Returns a chain that begins with the steps of another one and ends with this step.
   public func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
-    Chain<Start, Output>(chain.path.appending(kind))
+    Chain<Start, Output>(chain.path.appending(step: kind))
   }
 }
 

@@ -177,3 +177,78 @@ public func step<Value: Sendable>(
     undo: { _ in try await undo() }
   )
 }
+
+// MARK: - Scopes of steps
+
+/// Performs named steps together.
+///
+/// Use `steps` for work that consists of steps, such as "book" for a hotel and a flight, to name, retry or limit it as a
+/// whole:
+///
+/// ```swift
+/// let trip = try await steps("book") {
+///   let hotel = try await step("hotel") { try await reserve(city) } undo: { hotel in try await release(hotel) }
+///   let flight = try await step("flight") { try await buy(city) } undo: { flight in try await refund(flight) }
+///   return Trip(hotel, flight)
+/// }
+/// ```
+///
+/// It behaves like ``step(_:retry:if:clock:_:)`` with steps inside it. In a durable run there is a difference: a `step` is
+/// stored as a whole, with everything inside it, and `steps` is code between steps: its steps are stored one by one, and
+/// its value is not. After a crash the body runs again, and its completed steps return their stored values.
+///
+/// The body runs in the caller's task and isolation. A failed attempt undoes the steps that it has completed.
+///
+/// - Parameters:
+///   - name: The name in errors, events and traces.
+///   - retry: The number of attempts and the delay between them; one attempt when nil.
+///   - isRetryable: Returns whether to retry after an error; by default every error is retried. Cancellation is never
+///     retried.
+///   - clock: The clock that measures the delays.
+///   - body: The steps.
+/// - Returns: What the body returns.
+/// - Throws: What the body throws in the last attempt; `CancellationError` before the body when the run is cancelled or
+///   decided, or has abandoned the calling code; ``ChainError/runHasEnded`` when it has ended.
+@discardableResult @inlinable
+public func steps<Value>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: (any Error) async -> Bool = { _ in true },
+  clock: any Clock<Duration> = ContinuousClock(),
+  _ body: () async throws -> Value
+) async throws -> Value {
+  try await StepCall(name).performSteps(name, StepAttempts(retry, clock), if: isRetryable, body)
+}
+
+/// Performs named steps together, with a time limit.
+///
+/// The body runs in another task, which is cancelled and awaited when its time is up. So it obeys the rules of `Task { }`:
+/// it runs on the actor that it is written on, and cannot change the caller's local variables.
+///
+/// - Parameters:
+///   - name: The name in errors, events and traces.
+///   - retry: The number of attempts and the delay between them; one attempt when nil.
+///   - isRetryable: Returns whether to retry after an error; by default every error is retried.
+///   - timeout: The time limit of each attempt; none when nil.
+///   - clock: The clock that measures the delays and the time limit.
+///   - body: The steps.
+/// - Returns: What the body returns, even after its time is up.
+/// - Throws: What the body throws in the last attempt; ``TimeoutError`` when its time is up; `CancellationError` before
+///   the body when the run is cancelled or decided, or has abandoned the calling code; ``ChainError/runHasEnded`` when it
+///   has ended.
+@discardableResult
+public func steps<Value: Sendable>(
+  _ name: String,
+  retry: RetryPolicy? = nil,
+  if isRetryable: (any Error) async -> Bool = { _ in true },
+  timeout: Duration?,
+  clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext @_implicitSelfCapture
+  _ body: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  let call = try StepCall(name)
+  let attempts = StepAttempts(retry, clock, isLimited: timeout != nil)
+  return try await call.performSteps(name, attempts, if: isRetryable) {
+    try await call.limitedSteps(name, to: timeout, clock, body)
+  }
+}

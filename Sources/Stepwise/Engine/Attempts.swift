@@ -21,7 +21,7 @@ func attempt<Value>(
   onRetry: (Int, any Error) -> Void = { _, _ in },
   body: (StepScope?) async throws -> Value
 ) async throws -> Value {
-  var attempts = history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
+  var attempts = await history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
   func isCancelled() -> Bool { execution?.isInterrupted ?? Task.isCancelled || outer?.isAbandoned ?? false }
   while true {
     let scope = execution.map { StepScope(of: $0, in: outer, isAbandonable: isAbandonable) }
@@ -68,19 +68,21 @@ extension Attempts {
 struct AttemptHistory {
   let key: JournalKey
   let journal: any RunJournal
-  /// Whether nothing else stores that no further attempt follows: the work is no step, whose end would say so.
+  /// Whether the work is no step, which is stored as a whole, and has steps of its own.
   var isGroup = false
 
   /// Whether another attempt follows the current one; nil when no earlier run has decided that.
-  var continues: Bool? { journal.continues(after: key.attemptCount, at: key) }
+  var continues: Bool? { isGroup ? journal.continues(after: key.attemptCount, at: key) : nil }
 
   /// Returns the attempts that follow those of earlier runs.
-  func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) -> Attempts {
-    let elapsed = policy.maxElapsed.map { journal.elapsed(of: $0, at: key) } ?? .zero
+  func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) async -> Attempts {
+    let elapsed = if let limit = policy.maxElapsed { await journal.elapsed(of: limit, at: key) } else { Duration.zero }
     return Attempts(policy, clock: clock, after: key.attemptCount, elapsed: elapsed)
   }
 
-  func attemptFailed(_ error: any Error) { journal.attemptFailed(key, error) }
+  func attemptFailed(_ error: any Error) {
+    if isGroup { journal.attemptFailed(key, error) }
+  }
 
   func decideAgainstAnother() {
     if isGroup { journal.store(decision: key.attemptCount, at: key) }

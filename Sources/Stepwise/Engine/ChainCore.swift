@@ -104,12 +104,14 @@ final class ChainCore: Sendable {
 
   var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
 
-  /// Whether the chain is one closure that cannot be undone, whatever modifiers it has.
-  var isCode: Bool {
-    guard let first = operations.first?.node, case .step(_, _, nil, _) = first.kind, !first.isReusable else {
+  /// Whether an operation is the only closure of its chain and cannot be undone, whatever is appended to the chain.
+  ///
+  /// A durable run stores the steps that such a closure calls, and not the closure.
+  func isCode(at position: Int) -> Bool {
+    guard position == 0, operations[0].kind == .step, !operations[0].isUndoable, !operations[0].node.isReusable else {
       return false
     }
-    return !operations.dropFirst().contains { $0.kind == .step || $0.kind == .chains }
+    return !operations.dropFirst().contains { $0.kind == .step && !$0.node.isReusable }
   }
 
   func name(at index: Int) -> String? { summary.names[index] }
@@ -197,7 +199,23 @@ extension ChainCore {
     if let coalescing = coalescing(as: child, with: journal) {
       return try await runWaiting(input, as: child, coalescing)
     }
-    let run = Execution(self, entrance: entrance, input: input, as: child, with: journal)
+    let outer = child == nil && journal == nil && !identity.isProgression ? scope.innermostRun : nil
+    let outerJournal = outer?.stepJournal ?? outer?.journal
+    guard let outerJournal, !outerJournal.isInStep else {
+      return await run(
+        Execution(self, entrance: entrance, input: input, as: child, with: journal, inside: outerJournal)
+      )
+    }
+    // Between the steps of a run with a journal, its steps are theirs.
+    var input: ValueSlot? = input
+    return try await outerJournal.inside(outerJournal.open("chain"), branch: nil) {
+      let input = input.take() ?? ValueSlot()
+      return await run(Execution(self, entrance: entrance, input: input, inside: outerJournal))
+    }
+  }
+
+  private func run(_ run: Execution) async -> Execution {
+    let scope = Scope.current
     let task = launch(run)
     await withTaskCancellationHandler {
       await run.ended(task)
@@ -236,7 +254,7 @@ extension ChainCore {
       return finish(run, earlier, frame.slot)
     }
     // Cancelled before its first step, it still replays what it did before, for the sake of its undos.
-    if run.outer?.journal != nil { frame.failure = nil }
+    if run.journal != nil, !run.ownsJournal { frame.failure = nil }
     let outcome = await frame.run(on: actor)
     finish(run, outcome, frame.slot)
   }

@@ -62,7 +62,9 @@ extension Execution {
   }
 
   private var isRunCancelled: Bool {
-    sequence(first: self, next: \.outer).contains { $0.outer == nil ? $0.isRequested : $0.request?.endsRun ?? false }
+    sequence(first: self) { $0.ownsJournal ? nil : $0.outer ?? $0.enclosing }.contains {
+      $0.ownsJournal ? $0.isRequested : $0.request?.endsRun ?? false
+    }
   }
 
   // MARK: - Requests
@@ -84,7 +86,7 @@ extension Execution {
       switch next {
       case .wait(let cancel): waits.append(cancel)
       case .run(let run):
-        if run.outer == nil { run.journal?.stop() }
+        if run.ownsJournal { run.journal?.stop() }
         guard let further = run.mark(inner, isInterrupting: true).inside else { continue }
         runs.append(run)
         pending += further

@@ -44,8 +44,12 @@ package class Execution: AnyBox, @unchecked Sendable {
   let requested = Atomic(false)
   /// How it enters its gate; nil without one.
   let entrance: Entrance?
-  /// That of the run that contains it, if it is a step of one.
+  /// That of the run that contains it, or that awaits it between two steps.
   let journal: (any RunJournal)?
+  /// The journal of the run in a step of which it is awaited, and which stores nothing of it.
+  let stepJournal: (any RunJournal)?
+  /// Whether the journal is that of this run.
+  let ownsJournal: Bool
   let hasHandle: Bool
   /// The tokens and observers around the run.
   private let ownContext: Context?
@@ -92,6 +96,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     input: consuming ValueSlot,
     as child: Child? = nil,
     with journal: (any RunJournal)? = nil,
+    inside outerJournal: (any RunJournal)? = nil,
     for recorder: RunRecorder? = nil,
     hasHandle: Bool? = nil,
     isRecorded: Bool = true
@@ -101,7 +106,10 @@ package class Execution: AnyBox, @unchecked Sendable {
     let context = isAwaited ? scope.context : scope.context?.ofStartedRuns
     let enclosing = isAwaited ? scope.runInFlight : nil
     origin = isAwaited ? .inside(scope, as: child, stepCount: core.stepCount) : nil
-    self.journal = child?.outer.journal ?? journal
+    let isInStep = outerJournal?.isInStep ?? false
+    self.journal = child?.outer.journal ?? journal ?? (isInStep ? nil : outerJournal)
+    stepJournal = child?.outer.stepJournal ?? (isInStep ? outerJournal : nil)
+    ownsJournal = journal != nil
     self.hasHandle = !isAwaited
     recording = isRecorded ? Self.recording(of: core, recorder, as: child, in: context?.observation) : nil
     depth = enclosing.map { $0.depth + 1 } ?? 0
@@ -135,6 +143,8 @@ package class Execution: AnyBox, @unchecked Sendable {
     return recorder.map { Recording($0) }
   }
 
+  /// Whether a journal knows the steps of the run, or is that of a step around them.
+  final var isJournaled: Bool { journal != nil || stepJournal != nil }
   final var core: ChainCore? { state.withLock { $0.core } }
   /// The tokens around the run, and the observers of what starts in it.
   final var context: Context? { recording?.scope.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
@@ -176,7 +186,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Returns whether this call has cancelled the run; one with a journal only stops, and can be resumed.
   @discardableResult
   func cancel(_ request: CancellationRequest) -> Bool {
-    if outer == nil { journal?.stop() }
+    if ownsJournal { journal?.stop() }
     return interrupt(request)
   }
 
@@ -366,7 +376,7 @@ extension Execution {
 
 extension Execution {
   /// Whether the run waits for nothing before its first step.
-  var isDirect: Bool { entrance == nil && (journal == nil || outer != nil) && !isRequested }
+  var isDirect: Bool { entrance == nil && !ownsJournal && !isRequested }
 
   /// Waits for a slot at the gate and takes the input from the journal, or the output of a run that has ended before.
   ///
@@ -376,7 +386,7 @@ extension Execution {
     do {
       if entrance != nil { try await waitForAdmission() }
       if isRequested { throw CancellationError() }
-      guard outer == nil, let journal else { return nil }
+      guard ownsJournal, let journal else { return nil }
       let interrupt: @Sendable (String?) -> Void = { [weak self] reason in
         _ = self?.interrupt(CancellationRequest(.handle, reason: reason))
       }

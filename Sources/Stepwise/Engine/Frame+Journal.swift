@@ -15,7 +15,7 @@ extension Frame {
       do {
         try await Scope.$current.withValue(scope(of: recording)) {
           // Most steps need no more, and then a frame less.
-          guard execution.journal == nil, !core.operations[position].isUndoable else {
+          guard !execution.isJournaled, !core.operations[position].isUndoable else {
             return try await executeOperation(at: position)
           }
           try await core.operations[position].code(&self)
@@ -42,6 +42,12 @@ extension Frame {
   @inline(never)
   private mutating func executeOperation(at position: Int) async throws {
     if let journal = execution.journal { return try await execute(at: position, by: journal) }
+    if let journal = execution.stepJournal {
+      let operation = core.operations[position]
+      let part = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
+      let key = try journal.part(part, in: execution.journalRun)
+      return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
+    }
     try await core.operations[position].code(&self)
     if core.operations[position].isUndoable { await keepUndo(at: position) }
   }
@@ -50,7 +56,7 @@ extension Frame {
   mutating func execute(at position: Int, by journal: any RunJournal) async throws {
     let operation = core.operations[position]
     // The closure of a chain that is one closure contains steps, and is none.
-    if core.isCode, operation.kind == .step {
+    if core.isCode(at: position) {
       let key = journal.open(operation.storedName)
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
     }

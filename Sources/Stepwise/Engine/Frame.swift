@@ -52,7 +52,7 @@ package struct Frame: ~Copyable {
   mutating func execute(segment: Int) async throws {
     var position = start(ofSegment: segment)
     let end = end(ofSegment: segment)
-    let (recording, isPlain) = (recording, recording == nil && execution.journal == nil)
+    let (recording, isPlain) = (recording, recording == nil && !execution.isJournaled)
     while position < end {
       // Not copied into a variable, which would retain its closures and keep them in the frame.
       do {
@@ -167,7 +167,7 @@ extension Frame {
       var error = failure.take()
       if error == nil {
         do {
-          if let journal = execution.journal, execution.outer == nil {
+          if execution.ownsJournal, let journal = execution.journal {
             try await onExecutor(journal.codeExecutor) { try await execute(segment: lastSegment) }
           } else {
             try await execute(segment: lastSegment)
@@ -198,8 +198,8 @@ extension Frame {
     if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
     let failedStep = error.map { execution.failedStep(with: $0) }
     var outcome = execution.decide(with: error)
-    let journal = execution.journal
-    if let journal, execution.outer == nil {
+    let (journal, ownsJournal) = (execution.journal, execution.ownsJournal)
+    if let journal, ownsJournal {
       outcome = await journal.conclude(outcome.map { slot.erased })
       // What the run ended with may not be what it ends as.
       execution.failedStep = if case .failed = outcome { failedStep } else { nil }
@@ -210,7 +210,8 @@ extension Frame {
     // What contains a chain that ends with a value takes its undos.
     let taken = hasValue && execution.outer != nil ? nil : execution.undosIfAny?.takeAll()
     var undos = hasValue || !isFinal ? [] : taken ?? []
-    if let journal, execution.outer == nil {
+    if hasValue, !ownsJournal, execution.outer == nil, let taken { journal?.release(taken.map(\.number)) }
+    if let journal, ownsJournal {
       await execution.undoShielded(exchange(&undos, with: []), recording: execution.recording)
       isFinal = await journal.finish()
     }
@@ -224,7 +225,7 @@ extension Frame {
       await runHandlers(state, failedStep, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
     }
     if execution.hasHandlers { await execution.conclude(outcome, with: slot) }
-    if let journal, execution.outer == nil { await journal.end() }
+    if let journal, ownsJournal { await journal.end() }
     return end(outcome, through: source)
   }
 

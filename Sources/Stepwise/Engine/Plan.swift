@@ -120,6 +120,11 @@ struct Path: Sendable {
   func appending(_ kind: consuming Node.Kind) -> Path {
     Path(node: Node(kind, after: node), identity: identity)
   }
+
+  /// Returns this path with a `Step` at its end.
+  func appending(step kind: consuming Node.Kind) -> Path {
+    Path(node: Node(kind, after: node, isReusable: true), identity: identity)
+  }
 }
 
 extension Path {

@@ -14,6 +14,9 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run is being undone, so that no body runs any more and nothing is tried again.
   var isUnwinding: Bool { get }
 
+  /// Whether the running code is the body of a step, as opposed to code between steps.
+  var isInStep: Bool { get }
+
   /// Where the code between steps runs, one job after another.
   var codeExecutor: any TaskExecutor { get }
 
@@ -35,14 +38,19 @@ package protocol RunJournal: AnyObject, Sendable {
     _ body: (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
+  /// Returns the key of a step within the body of another one, which is stored as a whole.
+  ///
+  /// Throws before the body when the step can be undone, which stops the run, and when the run is cancelled.
+  func part(_ step: JournalStep, in run: JournalRun) throws -> JournalKey
+
+  /// Nothing undoes these steps any more: the run that they belong to has ended with a value inside of this one.
+  func release(_ steps: [Int])
+
   /// Returns a key for steps, in the order of the calls.
   func open(_ name: String) -> JournalKey
 
   /// Runs one attempt of the work at a key, or one of its branches; the current key when nil.
   func inside<Value>(_ key: JournalKey?, branch: Int?, _ body: () async throws -> Value) async throws -> Value
-
-  /// How many branches of the current key have begun in earlier runs, as far as they have stored anything.
-  var branchCount: Int { get }
 
   /// Runs the work at a key, or one of its branches, and stores its error and its time limit, as a deadline.
   ///
@@ -71,7 +79,7 @@ package protocol RunJournal: AnyObject, Sendable {
   func continues(after attempt: Int, at key: JournalKey) -> Bool?
 
   /// Returns how much of a limit has passed since the first attempt at a key, in earlier runs too.
-  func elapsed(of limit: Duration, at key: JournalKey) -> Duration
+  @concurrent func elapsed(of limit: Duration, at key: JournalKey) async -> Duration
 
   /// An attempt at a key has failed; that is stored before what it completed is undone.
   func attemptFailed(_ key: JournalKey, _ error: any Error)

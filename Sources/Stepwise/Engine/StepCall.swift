@@ -37,7 +37,7 @@ struct StepCall: Sendable {
       (execution, details) = (nil, nil)
       return
     }
-    guard scope.isPlain, execution.journal == nil else {
+    guard scope.isPlain, !execution.isJournaled else {
       self = try StepCall(name, in: scope, of: execution)
       return
     }
@@ -64,7 +64,7 @@ struct StepCall: Sendable {
   }
 
   /// Whether nothing but the run itself has to know of the call.
-  @usableFromInline var isPlain: Bool { recordedStep == nil && execution?.journal == nil }
+  @usableFromInline var isPlain: Bool { recordedStep == nil && execution?.isJournaled != true }
 
   @usableFromInline
   func end() {
@@ -148,13 +148,19 @@ extension StepCall {
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> JournalEnd<Value> {
-    guard let execution, let journal = execution.journal else {
-      let value = try await perform(step.name, options, at: nil, if: isRetryable, body)
+    guard let execution, let journal = execution.journal, !journal.isInStep else {
+      let value: Value
+      if let journal = execution?.stepJournal ?? execution?.journal, let run = execution?.journalRun {
+        let key = try journal.part(step, in: run)
+        value = try await perform(options, if: isRetryable) { try await journal.inside(key, branch: nil, body) }
+      } else {
+        value = try await perform(options, if: isRetryable, body)
+      }
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
     let end = try await journal.step(step, in: execution.journalRun) { key in
-      try await perform(step.name, options, at: key, if: isRetryable) {
-        try await journal.inside(key, branch: nil) { try await body() }
+      try await perform(options, AttemptHistory(key: key, journal: journal), if: isRetryable) {
+        try await journal.inside(key, branch: nil, body)
       }
     }
     if end.isReplayed, let recordedStep { recordedStep.recording.replayed(recordedStep.id) }
@@ -163,14 +169,12 @@ extension StepCall {
 
   /// Performs the attempts of a step; each that fails undoes the steps inside that it has completed.
   private func perform<Value>(
-    _ name: String,
     _ options: StepAttempts?,
-    at key: JournalKey?,
+    _ history: AttemptHistory? = nil,
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
-    let history = key.flatMap { key in execution?.journal.map { AttemptHistory(key: key, journal: $0) } }
     return try await attempt(
       options.policy,
       options.clock,
@@ -203,10 +207,67 @@ extension StepCall {
   ) async throws -> Value {
     guard let duration else { return try await body() }
     let limit = TimeLimit(duration: duration, clock: clock)
-    return try await Stepwise.limited(to: limit, replaying: execution?.journal != nil) {
+    return try await Stepwise.limited(to: limit) {
       name
     } operation: {
       try await body()
+    }
+  }
+}
+
+// MARK: - Scopes of steps
+
+extension StepCall {
+  /// The journal that stores the steps in the body one by one; nil where they are part of a step or of no stored run.
+  private var scopeJournal: (any RunJournal)? {
+    guard let journal = execution?.journal, !journal.isInStep else { return nil }
+    return journal
+  }
+
+  /// Performs a scope of steps; a journal stores the steps inside it, and not the scope.
+  @usableFromInline
+  func performSteps<Value>(
+    _ name: String,
+    _ attempts: StepAttempts?,
+    if isRetryable: (any Error) async -> Bool,
+    _ body: () async throws -> Value
+  ) async throws -> Value {
+    guard let journal = scopeJournal else { return try await perform(name, attempts, if: isRetryable, body) }
+    do {
+      let key = journal.open(name)
+      let history = attempts.map { _ in AttemptHistory(key: key, journal: journal, isGroup: true) }
+      let value = try await perform(attempts, history, if: isRetryable) {
+        try await journal.inside(key, branch: nil, body)
+      }
+      end()
+      return value
+    } catch {
+      end(throwing: error, name)
+      throw error
+    }
+  }
+
+  /// Performs the body of a scope in another task, which is cancelled when its time is up, and waits for it.
+  func limitedSteps<Value: Sendable>(
+    _ name: String,
+    to duration: Duration?,
+    _ clock: any Clock<Duration>,
+    _ body: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) async throws -> Value {
+    guard let duration, let journal = scopeJournal else { return try await limited(name, to: duration, clock, body) }
+    let key = journal.open("timeout")
+    return try await journal.group(key, branch: nil, limit: duration) { rest in
+      guard let rest else { return try await body() }
+      let limit = TimeLimit(duration: duration, clock: clock) {
+        await journal.replayed(in: key)
+        try await clock.sleep(for: rest.clamped)
+      }
+      return try await Stepwise.limited(to: limit, replaying: true) {
+        name
+      } operation: {
+        // The steps are those of this task.
+        try await journal.inside(nil, branch: nil) { try await body() }
+      }
     }
   }
 }

@@ -196,14 +196,16 @@ extension Chain {
     _ name: String? = nil,
     running first: @escaping @Sendable (Output) async throws -> P
   ) -> Chain<Input, P.Result> {
-    appending(name, code: Chain<Output, P.Result>.code(running: first))
+    let code = Chain<Output, P.Result>.code(running: first)
+    return Chain<Input, P.Result>(path.appending(step: .step(name, undo: nil as Step<Output, P.Result>.Undo?, code)))
   }
 
   package init<P: Progression>(
     _ name: String,
     running first: @escaping @Sendable (Input) async throws -> P
   ) where P.Result == Output {
-    self.init(name, code: Self.code(running: first))
+    let step = Node.Kind.step(name, undo: nil as Step<Input, Output>.Undo?, Self.code(running: first))
+    self.init(Path(step, isReusable: true))
   }
 
   static func code<P: Progression>(

@@ -21,6 +21,11 @@ extension DurableLog {
     key + (attempt > 1 ? "@\(attempt)" : "") + (branch.map { "[\($0)]" } ?? "")
   }
 
+  /// The name of the step at a key.
+  static func name(_ key: String) -> String {
+    key.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(key[key.utf8.index(after: $0)...]) } ?? key
+  }
+
   /// The scope of a key.
   static func scope(of key: String) -> String {
     key.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(key[..<$0]) } ?? ""

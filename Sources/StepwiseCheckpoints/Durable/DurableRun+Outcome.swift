@@ -20,6 +20,13 @@ extension DurableRun {
     if isNew { try? await flush() }
   }
 
+  func release(_ steps: [Int]) {
+    state.withLock { state in
+      guard !state.isStopped else { return }
+      for step in steps where !state.log.isUndone(step) { enqueue(.undone(step), &state) }
+    }
+  }
+
   nonisolated(nonsending) func undo(
     _ step: Int,
     _ body: nonisolated(nonsending) @Sendable () async throws -> Void

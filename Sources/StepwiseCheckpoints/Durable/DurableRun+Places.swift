@@ -126,35 +126,32 @@ extension DurableRun {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     let outer = position
+    if outer.isBody || place?.isBody ?? false {
+      // What is inside of a step has keys, and is not stored.
+      let scope = DurableLog.scope(place?.path ?? outer.scope, attempt: 1, branch: branch)
+      let position = DurablePosition(self, scope: scope, step: scope, isBody: true)
+      return try await DurablePosition.$current.bind(position, body)
+    }
     let scope: String
-    var step = outer.step
     if let place {
       let attempt = branch == nil ? place.beginAttempt() : 1
       scope = DurableLog.scope(place.path, attempt: attempt, branch: branch)
       if attempt > 1 { endAttempt(attempt - 1, at: place.path) }
-      step = place.path
     } else {
       scope = DurableLog.scope(outer.scope, attempt: 1, branch: branch)
-      if step != nil { step = scope }
     }
-    let isBody = outer.isBody || place?.isBody ?? false
-    let position = DurablePosition(self, scope: scope, step: step, isBody: isBody)
+    let position = DurablePosition(self, scope: scope, step: nil)
     state.withLock { $0.open[scope, default: 0] += 1 }
     let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
     state.withLock { $0.open[scope] = $0.open[scope].flatMap { $0 > 1 ? $0 - 1 : nil } }
     if place != nil, let failure = state.withLock({ $0.log.failedAttempts[scope] }), !isStopped {
-      throw failure.error(of: step ?? "")
+      throw failure.error(of: scope)
     }
     if let missing = state.withLock({ $0.unreached(in: scope) }) {
       throw stop(throwing: different(stored: missing, code: nil))
     }
     proceeding { $0.log.leave(DurableLog.key(of: scope), branch: scope) }
     return try result.get()
-  }
-
-  var branchCount: Int {
-    let scope = position.scope
-    return state.withLock { $0.log.branchCount(in: scope) }
   }
 
   func attemptFailed(_ place: JournalKey, _ error: any Error) {

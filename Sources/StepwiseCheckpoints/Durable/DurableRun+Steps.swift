@@ -6,6 +6,21 @@ import Stepwise
 // MARK: - Steps
 
 extension DurableRun {
+  var isInStep: Bool { position.isBody }
+
+  func part(_ step: JournalStep, in run: JournalRun) throws -> JournalKey {
+    let position = position
+    guard !step.isUndoable else {
+      let outer = position.step.map(DurableLog.name) ?? ""
+      throw stop(throwing: CheckpointError.undoInStep(id: id, location: location, step: step.name, outer: outer))
+    }
+    try throwIfStopped()
+    // A body that is repeated to be undone does its work.
+    let isRepeated = state.withLock { $0.log.isRepeated(position.scope) }
+    guard isRepeated || !run.isCancellationRequested() else { throw CancellationError() }
+    return JournalKey(position.open(step.name), attempts: 0, isBody: true)
+  }
+
   nonisolated(nonsending) func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,

@@ -19,9 +19,11 @@ extension DurableRun {
     return min(length, max(.zero, .milliseconds(end - now)))
   }
 
-  func elapsed(of limit: Duration, at place: JournalKey) -> Duration {
+  func elapsed(of limit: Duration, at place: JournalKey) async -> Duration {
     guard let end = state.withLock({ $0.log.deadlines[place.path] }) else {
       _ = remaining(of: limit, at: place.path)
+      // The body that follows does not store it. An error stops the run.
+      try? await flush()
       return .zero
     }
     return max(.zero, limit.clamped - .milliseconds(end - now))

@@ -45,7 +45,7 @@ struct CrashEverywhereTests {
 
   /// A chain of two steps around an effect, and the name of the effect that is wrong.
   enum PlantedBug: String, CaseIterable {
-    case bodyWithoutKey, undoWithoutKey, effectBetweenSteps, effectInStepWithInnerUndo, swallowedError
+    case bodyWithoutKey, undoWithoutKey, effectBetweenSteps, effectBesideStepWithUndo, swallowedError
 
     var effect: String {
       switch self {
@@ -68,8 +68,8 @@ struct CrashEverywhereTests {
           }
         case .effectBetweenSteps:
           ledger.record("charge")
-        case .effectInStepWithInnerUndo:
-          try await step("outer") {
+        case .effectBesideStepWithUndo:
+          try await steps("outer") {
             try await step("inner") {
               1
             } undo: { (_: Int) in

@@ -13,100 +13,6 @@ struct DurableBranchTests {
   private let base = MemoryCheckpointStore()
 
   @Test
-  func `A removed step waits until the stored elements behind it are undone`() async throws {
-    let token = CancellationToken()
-    let chain = Chain("list") { (count: Int) in Array(0..<count) }
-      .thenMap("each", maxConcurrent: 2) { [ledger] element in
-        if element == 1 {
-          try await step("wait") { try await Task.sleep(for: .seconds(3_600)) }
-        }
-        return try await step("book") {
-          ledger.add("book \(element)")
-          if element == 4 { token.cancel() }
-          return element
-        } undo: { element in
-          ledger.add("undo \(element)")
-        }
-      }
-    _ = await chain.start(7, id: "x", in: base, cancelledBy: token).outcome
-    #expect(ledger.lines == ["book 0", "book 2", "book 3", "book 4"])
-    #expect(try await chain.cancel(id: "x", in: base))
-    await #expect(throws: CancellationError.self) { try await chain.resume(id: "x", in: base) }
-    #expect(ledger.lines.suffix(4) == ["undo 4", "undo 3", "undo 2", "undo 0"])
-    #expect(try await chain.unfinished(in: base).isEmpty)
-  }
-
-  @Test
-  func `A step in doubt that fails lets the elements behind it be reached`() async throws {
-    let token = CancellationToken()
-    let chain = Chain("list") { (count: Int) in Array(0..<count) }
-      .thenMap("each", maxConcurrent: 2) { [ledger] element in
-        try await step("book") {
-          if element == 1 {
-            if token.isCancelled { throw Opaque() }
-            try await Task.sleep(for: .seconds(3_600))
-          }
-          ledger.add("book \(element)")
-          if element == 4 { token.cancel() }
-          return element
-        } undo: { element in
-          ledger.add("undo \(element)")
-        }
-      }
-    _ = await chain.start(7, id: "x", in: base, cancelledBy: token).outcome
-    #expect(try await chain.cancel(id: "x", in: base))
-    await #expect(throws: CancellationError.self) { try await chain.resume(id: "x", in: base) }
-    #expect(ledger.lines.suffix(4) == ["undo 4", "undo 3", "undo 2", "undo 0"])
-    #expect(try await chain.unfinished(in: base).isEmpty)
-  }
-
-  // G143
-  @Test(arguments: [true, false])
-  func `A replay begins each element that had begun when another one failed`(isInDoubt: Bool) async throws {
-    let (store, isBooked) = (DyingStore(base), Once<Void>())
-    let (hasFailed, isReplay) = (Once<Void>(), Once<Void>())
-    let chain = Chain("list") { (count: Int) in Array(0..<count) }
-      .thenMap("each", maxConcurrent: 2) { [ledger] element in
-        switch element {
-        case 0:
-          try await step("first") {}
-          // The failure is stored before the third element begins, at the end of this one; in the replay, it comes before.
-          await hasFailed.valueIgnoringCancellation()
-          if isReplay.settled != nil { _ = await Once<Void>().value() }
-        case 1:
-          do {
-            try await step("failing") { throw Declined(card: "visa") }
-          } catch {
-            hasFailed.settle(())
-            if isReplay.settled == nil { await isBooked.valueIgnoringCancellation() }
-            throw error
-          }
-        default:
-          _ = try await step("book") {
-            ledger.add("book \(element)")
-            if isInDoubt {
-              store.die()
-              isBooked.settle(())
-            }
-            return element
-          } undo: { element in
-            ledger.add("undo \(element)")
-          }
-          store.die()
-          isBooked.settle(())
-        }
-        return element
-      }
-    await #expect(throws: DyingStore.Death.self) { try await chain.run(4, id: "x", in: store) }
-    isReplay.settle(())
-    await #expect(throws: Declined(card: "visa")) {
-      try await expectNoDelay { try await chain.run(4, id: "x", in: base) }
-    }
-    #expect(ledger.lines == (isInDoubt ? ["book 2", "book 2", "undo 2"] : ["book 2", "undo 2"]))
-    #expect(try await chain.unfinished(in: base).isEmpty)
-  }
-
-  @Test
   func `A failure in a child task is replayed after what completed before it`() async throws {
     let (store, noted) = (DyingStore(base), Once<Void>())
     let chain = Chain("children") { [ledger] (input: Int) in
@@ -274,7 +180,7 @@ struct DurableBranchTests {
           ledger.add("undo \(number)")
         }
       }
-      try await step("all") {
+      try await steps("all") {
         for number in 0..<3 {
           try await step("mail \(number)") {
             ledger.add("mail \(number)")

@@ -140,7 +140,7 @@ struct DurableReplayTests {
   @Test func `Attempts of a step undo what is inside`() async throws {
     try await everywhere { ledger in
       Chain("outer") { (input: Int) in
-        try await step("around", retry: RetryPolicy(maxAttempts: 5, backoff: .none)) {
+        try await steps("around", retry: RetryPolicy(maxAttempts: 5, backoff: .none)) {
           try await step("b") {
             ledger.add("b")
           } undo: {
@@ -461,7 +461,7 @@ struct DurableReplayTests {
   func `An attempt's failure is stored before its undo`(death: Int) async throws {
     let (ledger, base) = (Ledger(), MemoryCheckpointStore())
     let chain = Chain("work") { (input: Int) in
-      try await step("around", retry: RetryPolicy(maxAttempts: 3, backoff: .none)) {
+      try await steps("around", retry: RetryPolicy(maxAttempts: 3, backoff: .none)) {
         try await step("book") {
           ledger.add("book")
           return ledger.count("book")

@@ -15,13 +15,23 @@ struct DurableSimulationTests {
   indirect enum Node: Sendable {
     /// A step that fails a number of times, and would then succeed.
     case work(String, undo: Bool, failures: Int)
-    /// Steps within a step, which tries again when one of them fails.
-    case step(String, undo: Bool, attempts: Int, [Node])
+    /// Steps that are tried again when one of them fails.
+    case steps(String, attempts: Int, [Node])
     /// Code that catches the error of a step, and calls another one instead.
     case fallback(String, Node)
     /// Steps in child tasks.
     case children([Node])
     case wait(String)
+
+    var withoutUndo: Node {
+      switch self {
+      case .work(let name, _, let failures): .work(name, undo: false, failures: failures)
+      case .steps(let name, let attempts, let nodes): .steps(name, attempts: attempts, nodes.map(\.withoutUndo))
+      case .fallback(let name, let node): .fallback(name, node.withoutUndo)
+      case .children(let nodes): .children(nodes.map(\.withoutUndo))
+      case .wait: self
+      }
+    }
   }
 
   /// A part of a chain.
@@ -56,8 +66,8 @@ struct DurableSimulationTests {
       case 5: return .fallback(name("f"), .work(name("w"), undo: false, failures: chance(2) ? 1 : 0))
       case 6 where !isChild: return .children((0..<3).map { _ in node(depth + 1, isChild: true) })
       case 7 where !isChild: return .wait(name("z"))
-      case 8, 9: return .step(name("s"), undo: chance(2), attempts: 1, nodes(depth + 1))
-      case 10: return .step(name("r"), undo: chance(2), attempts: 3, nodes(depth + 1))
+      case 8, 9: return .steps(name("s"), attempts: 1, nodes(depth + 1))
+      case 10: return .steps(name("r"), attempts: 3, nodes(depth + 1))
       default: return .work(name("w"), undo: chance(2), failures: chance(12) ? 1 : 0)
       }
     }
@@ -114,20 +124,9 @@ struct DurableSimulationTests {
             ledger.add("undo \($0)")
           }
           ledger.add("got \(name)")
-        case .step(let name, let undo, let attempts, let nodes):
+        case .steps(let name, let attempts, let nodes):
           let policy = attempts > 1 ? RetryPolicy(maxAttempts: attempts, backoff: .none) : nil
-          guard undo else {
-            try await step(name, retry: policy) { try await run(nodes, suffix) }
-            continue
-          }
-          _ = try await step(name, retry: policy) {
-            try await run(nodes, suffix)
-            ledger.add("done \(name + suffix)")
-            return name + suffix
-          } undo: {
-            ledger.add("undo \($0)")
-          }
-          ledger.add("got \(name + suffix)")
+          try await steps(name, retry: policy) { try await run(nodes, suffix) }
         case .fallback(let name, let node):
           do {
             try await run([node], suffix)
@@ -161,14 +160,12 @@ struct DurableSimulationTests {
       for (index, link) in links.enumerated() {
         switch link {
         case .code(let name, let nodes):
-          chain = chain.then(name) { (input: Int) in
-            try await run(nodes)
-            return input
-          }
+          chain = chain.appending(self.chain(name, nodes))
         case .map(let name, let width, let nodes):
           chain = chain.then("list \(index)") { (input: Int) in [0, 1, 2, 3] }
             .thenMap(name, maxConcurrent: width) { element in
-              try await run(nodes, ".\(element)")
+              // They are part of the step.
+              try await run(nodes.map(\.withoutUndo), ".\(element)")
               return element
             }
             .then("sum \(index)") { (all: [Int]) in all.count }
@@ -205,9 +202,7 @@ struct DurableSimulationTests {
             all.formUnion(suffixes.map { name + $0 })
             if isPlain { plain.formUnion(suffixes.map { name + $0 }) }
           case .work, .wait: break
-          case .step(let name, let undo, let attempts, let inner):
-            if undo { all.formUnion(suffixes.map { name + $0 }) }
-            if undo, isPlain { plain.formUnion(suffixes.map { name + $0 }) }
+          case .steps(_, let attempts, let inner):
             add(inner, suffixes, isPlain: isPlain && attempts == 1)
           case .fallback(let other, let node):
             if isPlain, case .work(let name, _, _) = node {
@@ -228,9 +223,7 @@ struct DurableSimulationTests {
         }
         let isPlain = !hasRetry && !(isRecovered && isLimited)
         switch link {
-        case .code(_, let nodes): add(nodes, [""], isPlain: isPlain)
-        case .nested(let nodes): add(nodes, [""], isPlain: isPlain && !isRecovered)
-        case .map(_, _, let nodes): add(nodes, ["0", "1", "2", "3"].map { "." + $0 }, isPlain: isPlain)
+        case .code(_, let nodes), .nested(let nodes): add(nodes, [""], isPlain: isPlain && !isRecovered)
         case .zip(let left, let right), .race(let left, let right): add(left + right, [""], isPlain: false)
         default: break
         }
@@ -276,8 +269,7 @@ struct DurableSimulationTests {
     let lines = program.ledger.lines
     func isUndone(_ step: String) -> Bool {
       guard let done = lines.lastIndex(of: "done \(step)") else { return true }
-      // A body with steps inside runs again for the sake of their undos.
-      return lines.lastIndex(of: "undo \(step)").map { $0 > done || !step.hasPrefix("w") } ?? false
+      return lines.lastIndex(of: "undo \(step)").map { $0 > done } ?? false
     }
     // In a run that ends with a value, what has completed remains. What a failure has interrupted counts as failed, so it
     // is undone if it has happened, even if it has to be repeated first.

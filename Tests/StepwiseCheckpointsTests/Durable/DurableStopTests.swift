@@ -268,7 +268,7 @@ struct DurableStopTests {
     let (ledger, base) = (Ledger(), MemoryCheckpointStore())
     let policy = RetryPolicy(maxAttempts: .max, backoff: .none)
     let chain = Chain("work") { (input: Int) in
-      try await step("around", retry: policy) {
+      try await steps("around", retry: policy) {
         try await step("first") {
           1
         } undo: { _ in

@@ -182,17 +182,17 @@ final class DurableTimeTests: Sendable {
 
   @Test
   func `The time of a step's retry continues over a crash`() async throws {
-    let (store, clock) = (DyingStore(base), ManualClock())
+    let (token, clock) = (CancellationToken(), ManualClock())
     let policy = RetryPolicy(maxAttempts: 10, backoff: .none, maxElapsed: .seconds(5))
     let chain = Chain("order") { [ledger] (_: Int) throws -> Int in
       try await step("try", retry: policy, clock: clock) {
         ledger.add("try")
-        if ledger.count("try") == 2 { store.die() }
-        try await step("inside") {}
+        if ledger.count("try") == 2 { token.cancel() }
+        try Task.checkCancellation()
         throw Declined(card: "visa")
       }
     }
-    _ = try? await chain.run(1, id: "x", in: store, now: now)
+    _ = await chain.start(1, id: "x", in: base, cancelledBy: token, now: now).outcome
     #expect(ledger.lines == ["try", "try"])
     advance(6)
     await #expect(throws: Declined.self) { try await chain.run(1, id: "x", in: base, now: now) }
