@@ -102,7 +102,7 @@ struct StepArticleTests {
     let policy = RetryPolicy(maxAttempts: 2, backoff: .none)
 
     let trip = Chain("trip") { (cart: Cart) in
-      try await step("book", retry: policy) {
+      try await steps("book", retry: policy) {
         try await step("hotel") {
           try await stock.reserve(cart)
         } undo: { goods in
