@@ -47,7 +47,7 @@ extension Chain where Input: Codable, Output: Codable {
         for (index, id) in ids.enumerated() {
           if index >= max(1, limit), let ended = await group.next() { await report(ended.id, ended.outcome) }
           group.addTask {
-            let run = self.durable(nil, id, store, version: 0, maxValueSize: maxValueSize, now: now)
+            let run = self.durable(nil, id, store, 0, maxValueSize, now)
             return (id, await self.start(with: run, cancelledBy: token).outcome)
           }
         }
