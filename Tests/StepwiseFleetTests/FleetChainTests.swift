@@ -226,10 +226,16 @@
     func `A run that resumes elsewhere replaces obsolete entries`() async throws {
       let (reached, release) = (Once<Void>(), Once<Void>())
       let (first, second) = (test.fleet(), test.fleet())
+      let checks = Journal()
       let long = Chain("long") { (count: Int) in
-        let sum = try await step("outer") {
+        // What an attempt has stored is obsolete when it has failed.
+        let sum = try await steps("outer", retry: RetryPolicy(maxAttempts: 4, backoff: .none)) {
           var sum = 0
           for number in 0..<count { sum += try await step("inner") { number } }
+          try await step("check") {
+            checks.add("check")
+            if checks.all.count < 4 { throw Refused(card: "visa") }
+          }
           return sum
         }
         try await step("hold") {

@@ -38,7 +38,7 @@
           journal.add("offer")
           throw Refused(card: "offer")
         }
-        try await step("payment") {
+        try await steps("payment") {
           try await step("check") { journal.add("check") }
           try await step("charge", timeout: .seconds(60)) {
             journal.add("charge \(CurrentStep.idempotencyKey ?? "")")
@@ -173,7 +173,7 @@
           "place \(count)"
         } undo: { _ in
         }
-        try await step("outer") {
+        try await steps("outer") {
           let inner = try await step("in/ner") { 7 }
           try await FleetJob.current?.setNote("ships \(inner) of 9\0")
           reached.settle(())
