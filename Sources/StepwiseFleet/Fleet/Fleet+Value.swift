@@ -9,8 +9,7 @@
     /// Returns the value that a step of a chain has stored, while the run is under way and after it.
     ///
     /// Use it to show the state of a running order. It reads the database and does not disturb the run. The values are kept
-    /// after the end of a run whose job keeps its stages. Those of steps inside another step may be removed when that step
-    /// ends, so query the outer ones.
+    /// after the end of a run whose job keeps its stages. Those of an attempt of `steps` are removed when it has failed.
     ///
     /// ```swift
     /// let place = try await fleet.value(of: "order-7", step: "reserve", as: String.self)
@@ -18,8 +17,8 @@
     ///
     /// - Parameters:
     ///   - id: The job.
-    ///   - step: The name of the step; that of the second step of the same name is `name#2`, and that of a step inside
-    ///     another one is `outer/name`.
+    ///   - step: The name of the step; that of the second step of the same name is `name#2`, and that of a step in
+    ///     `steps("outer")` is `outer/name`.
     ///   - type: The type of the value.
     /// - Returns: The value; nil when the step has not completed, or is undone.
     /// - Throws: ``FleetError/notFound(id:)``; ``FleetError/foreignType(id:stored:expected:)`` when the job is no chain;
