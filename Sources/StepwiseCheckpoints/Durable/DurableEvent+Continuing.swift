@@ -54,17 +54,19 @@ extension DurableEvent {
   }
 
   /// The failures of the step that failed last and of the steps around it, and its key.
+  ///
+  /// A failure after which a further step has completed was handled, and the run continues behind it.
   private static func failures(endingIn events: [DurableEvent]) -> (indices: Set<Int>, innermost: String?) {
-    var (indices, innermost, last) = (Set<Int>(), String?.none, StoredFailure?.none)
+    var (indices, innermost) = (Set<Int>(), String?.none)
     for (index, event) in events.enumerated().reversed() {
-      guard case .failed(let key, _, _, let failure, false) = event else { continue }
-      guard let outer = innermost, let last else {
-        (indices, innermost, last) = ([index], key, failure)
-        continue
+      switch event {
+      case .failed(let key, _, _, _, isInterrupted: false) where innermost.map { isInside(key, $0) } ?? true:
+        indices.insert(index)
+        innermost = key
+      case .completed(let key, _, _, _, _) where innermost.map { isInside(key, $0) } ?? false:
+        return (indices, innermost)
+      default: break
       }
-      guard failure == last, isInside(key, outer) else { break }
-      indices.insert(index)
-      innermost = key
     }
     return (indices, innermost)
   }
