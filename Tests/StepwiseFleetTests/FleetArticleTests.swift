@@ -64,6 +64,25 @@
     }
 
     @Test
+    func `Customers take turns`() async throws {
+      let fleet = test.fleet(slots: 1)
+      fleet.register(Import.self)
+      try await fleet.enqueue(
+        (0..<100).map { (id: "\($0)", progression: Import.start("a")) },
+        options: FleetOptions(key: "big")
+      )
+      let imports = [(id: "small", progression: Import.start("a b"))]
+      try await fleet.enqueue(imports, options: FleetOptions(key: "customer-7"))
+      let claims = Journal()
+      try await test.withWorkers([fleet]) {
+        if case .claimed(let ids, _) = $0 { for id in ids { claims.add(id) } }
+      } _: { () async throws in
+        #expect(try await fleet.result(of: "small", as: Import.self) == 2)
+      }
+      #expect(claims.all.prefix(2).contains("small"))
+    }
+
+    @Test
     func `A held order is looked into and continued`() async throws {
       let isDown = Lock(true)
       let order = Chain("order") { (cart: Cart) in

@@ -120,8 +120,9 @@
           SELECT j.name, j.key, j.priority, j.keeps_stages, s.shape, s.stage FROM @.jobs j JOIN @.passed s ON s.id = j.id
           WHERE j.id = $1 AND s.version = $2 AND NOT starts_with(j.name, 'chain ') LIMIT 1
         ), added AS (
-          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
-          SELECT $3, name, key, priority, 'queued', clock_timestamp(), keeps_stages, shape, stage, shape FROM origin
+          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, turn)
+          SELECT $3, name, key, priority, 'queued', clock_timestamp(), keeps_stages, shape, stage, shape,
+            @.turn(name, key, priority) FROM origin
           ON CONFLICT (id) DO NOTHING RETURNING name
         )
         SELECT a.name FROM origin LEFT JOIN added a ON true
@@ -201,6 +202,7 @@
         "GRANT INSERT, UPDATE (watched_until) ON \(schema).jobs TO",
         "GRANT UPDATE (until) ON \(schema).marks TO",
         "GRANT EXECUTE ON FUNCTION \(schema).announce(text, text, bigint) TO",
+        "GRANT EXECUTE ON FUNCTION \(schema).turn(text, text, bigint) TO",
       ]
       let working = [
         "GRANT USAGE ON SCHEMA \(schema) TO",

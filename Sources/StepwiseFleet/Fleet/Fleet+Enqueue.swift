@@ -250,7 +250,7 @@
         case .nothing: "DO NOTHING"
         case .finished:
           """
-          DO UPDATE SET seq = DEFAULT, name = EXCLUDED.name, key = EXCLUDED.key, priority = EXCLUDED.priority,
+          DO UPDATE SET seq = DEFAULT, turn = EXCLUDED.turn, name = EXCLUDED.name, key = EXCLUDED.key, priority = EXCLUDED.priority,
             state = EXCLUDED.state, run_at = EXCLUDED.run_at, attempt = 0, deaths = 0, worker = NULL,
             cancel_requested = EXCLUDED.cancel_requested, cancel_reason = EXCLUDED.cancel_reason, keeps_stages = EXCLUDED.keeps_stages, version = 1, first_shape = EXCLUDED.first_shape,
             first = EXCLUDED.first, shape = EXCLUDED.shape, stage = NULL, error = NULL, note = NULL, parent = EXCLUDED.parent,
@@ -263,25 +263,26 @@
       return """
         WITH due AS (
           SELECT CASE WHEN $8::boolean THEN to_timestamp($7::float8)
-            ELSE clock_timestamp() + $7::float8 * interval '1 second' END AS run_at
+            ELSE clock_timestamp() + $7::float8 * interval '1 second' END AS run_at,
+            @.turn($3::text, $6::text, $5::bigint) AS turn
         ), cancelled AS (
           SELECT cancel_requested AS is_set, cancel_reason AS reason FROM @.jobs WHERE id = $10::text FOR KEY SHARE
         ), added AS (
           INSERT INTO @.jobs (
             id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, parent, cancel_requested,
-            cancel_reason, finished_at
+            cancel_reason, finished_at, turn
           )
           SELECT j.id, $3::text, $6::text, $5::bigint, CASE WHEN c.is_set THEN 'cancelled'
               WHEN due.run_at > clock_timestamp() THEN 'scheduled' ELSE 'queued' END,
             due.run_at, $9::boolean, $4::bigint, j.stage, $4::bigint, $10::text, coalesce(c.is_set, false), c.reason,
-            CASE WHEN c.is_set THEN clock_timestamp() END
-          FROM due CROSS JOIN unnest($1::text[], $2::text[]) AS j(id, stage) LEFT JOIN cancelled c ON true
+            CASE WHEN c.is_set THEN clock_timestamp() END, due.turn + CASE WHEN $6::text IS NULL THEN 0 ELSE j.n - 1 END
+          FROM due CROSS JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS j(id, stage, n) LEFT JOIN cancelled c ON true
           ON CONFLICT (id) \(conflict)
           RETURNING id, state
         ), set_back AS (
           UPDATE @.marks m SET until = '-infinity' FROM due
           WHERE m.name = $3 AND m.until > clock_timestamp() AND due.run_at <= clock_timestamp()
-            AND (~ $5::bigint, due.run_at) < (m.rank, m.run_at)
+            AND (~ $5::bigint, due.turn, due.run_at) < (m.rank, m.turn, m.run_at)
         ), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
         \(selection ?? result)
         """
@@ -375,8 +376,11 @@
 
     /// The priority: jobs with a higher number start first.
     public var priority: Int
-    /// What jobs of the type that must not run at once have in common, such as a customer; see
-    /// ``FleetLimits/runningPerKey``.
+    /// What jobs of the type have in common, such as a customer.
+    ///
+    /// Keys take turns: of jobs with the same priority, one of each key starts before a second one of a key does, so a
+    /// customer with 100,000 jobs does not stop the others. A job without a key waits for no turn; give each job of such a
+    /// type a key. ``FleetLimits/runningPerKey`` limits how many jobs of a key run at once.
     public var key: String?
     /// When the job may start.
     public var start: Start

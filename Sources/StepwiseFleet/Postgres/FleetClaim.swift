@@ -5,7 +5,7 @@
   /// How workers take jobs, as a step of the migration.
   enum FleetClaim {
     private static let mark = """
-      coalesce(k.rank, -9223372036854775808) AS rank, coalesce(k.run_at, '-infinity') AS run_at, coalesce(k.seq, 0) AS seq
+      coalesce(k.rank, -9223372036854775808) AS rank, coalesce(k.turn, 0) AS turn, coalesce(k.run_at, '-infinity') AS run_at, coalesce(k.seq, 0) AS seq
       """
 
     /// Claims jobs for a worker that has its lease.
@@ -18,6 +18,8 @@
     /// A long transaction elsewhere keeps vacuum from removing what the claims before have left at the head of the index. A
     /// claim that reads thousands of such entries stores where it found its first job, and for a while claims begin there.
     /// Then one of them begins at the head again, for jobs that have returned to the queue before the mark.
+    ///
+    /// Jobs are claimed by priority, then by the turns of their keys: see ``FleetTurns``.
     ///
     /// The settings make the planner use the indexes before it has statistics. They raise what a plan seems to cost, so
     /// that without `jit = off` each call would be compiled, which takes seconds. Planning each statement again in each
@@ -60,10 +62,7 @@
           WHERE state = 'running' AND worker = p_worker AND fence NOT IN (SELECT unnest(p_known));
         END IF;
 
-        UPDATE @.jobs SET state = 'queued' WHERE id IN (
-          SELECT id FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp()
-          ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-        );
+        \(FleetTurns.queueDue)
 
         began := clock_timestamp();
         entries := pg_stat_get_xact_tuples_returned('@.jobs_queued'::regclass);
@@ -80,12 +79,12 @@
               AND NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = u.name)
           ) AS t
           CROSS JOIN LATERAL (
-            SELECT b.id, b.priority, b.run_at, b.seq FROM @.jobs b
+            SELECT b.id, b.priority, b.turn, b.run_at, b.seq FROM @.jobs b
             WHERE b.state = 'queued' AND b.name = t.name AND b.shape <= t.shape
-              AND (~ b.priority, b.run_at, b.seq) >= (t.rank, t.run_at, t.seq)
-            ORDER BY ~ b.priority, b.run_at, b.seq LIMIT p_count FOR UPDATE SKIP LOCKED
+              AND (~ b.priority, b.turn, b.run_at, b.seq) >= (t.rank, t.turn, t.run_at, t.seq)
+            ORDER BY ~ b.priority, b.turn, b.run_at, b.seq LIMIT p_count FOR UPDATE SKIP LOCKED
           ) AS q
-          ORDER BY ~ q.priority, q.run_at, q.seq LIMIT p_count
+          ORDER BY ~ q.priority, q.turn, q.run_at, q.seq LIMIT p_count
         ) AS c;
 
         FOR l IN
@@ -120,8 +119,8 @@
           FOR j IN
             SELECT b.id, b.key FROM @.jobs b
             WHERE b.state = 'queued' AND b.name = l.name AND b.shape <= l.known_shape
-              AND (~ b.priority, b.run_at, b.seq) >= (l.rank, l.run_at, l.seq)
-            ORDER BY ~ b.priority, b.run_at, b.seq LIMIT room + 100
+              AND (~ b.priority, b.turn, b.run_at, b.seq) >= (l.rank, l.turn, l.run_at, l.seq)
+            ORDER BY ~ b.priority, b.turn, b.run_at, b.seq LIMIT room + 100
           LOOP
             seen := seen + 1;
             IF l.running_per_key IS NOT NULL AND j.key IS NOT NULL THEN
@@ -146,17 +145,17 @@
                 ) FROM keys WHERE keys.key IS NOT NULL
               )
               SELECT f.* FROM keys CROSS JOIN LATERAL (
-                SELECT b.id, b.priority, b.run_at, b.seq FROM @.jobs b
+                SELECT b.id, b.priority, b.turn, b.run_at, b.seq FROM @.jobs b
                 WHERE b.state = 'queued' AND b.name = l.name AND b.key = keys.key AND b.shape <= l.known_shape
-                ORDER BY b.priority DESC, b.run_at, b.seq
+                ORDER BY b.priority DESC, b.turn, b.run_at, b.seq
                 LIMIT greatest(0, least(room, l.running_per_key - coalesce((counts ->> keys.key)::bigint, 0)))
               ) AS f
               UNION ALL (
-                SELECT b.id, b.priority, b.run_at, b.seq FROM @.jobs b
+                SELECT b.id, b.priority, b.turn, b.run_at, b.seq FROM @.jobs b
                 WHERE b.state = 'queued' AND b.name = l.name AND b.key IS NULL AND b.shape <= l.known_shape
-                ORDER BY ~ b.priority, b.run_at, b.seq LIMIT room
+                ORDER BY ~ b.priority, b.turn, b.run_at, b.seq LIMIT room
               )
-              ORDER BY priority DESC, run_at, seq LIMIT room
+              ORDER BY priority DESC, turn, run_at, seq LIMIT room
             ) AS q;
           END IF;
           SELECT limited || coalesce(array_agg(c.id), '{}') INTO limited FROM (
@@ -167,7 +166,7 @@
         IF limited <> '{}' THEN
           SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
             SELECT b.id FROM @.jobs b WHERE b.id = ANY (chosen || limited)
-            ORDER BY b.priority DESC, b.run_at, b.seq LIMIT p_count
+            ORDER BY b.priority DESC, b.turn, b.run_at, b.seq LIMIT p_count
           ) AS c;
           UPDATE @.limits m SET
             tokens = least(
@@ -189,14 +188,14 @@
             next_at := clock_timestamp()
               + least(greatest(20 * (clock_timestamp() - began), interval '1 second'), interval '10 seconds');
             UPDATE @.marks SET until = next_at WHERE name = ANY (fresh);
-            INSERT INTO @.marks AS k (name, shape, rank, run_at, seq, until)
-            SELECT DISTINCT ON (b.name) b.name, u.shape, ~ b.priority, b.run_at, b.seq, next_at
+            INSERT INTO @.marks AS k (name, shape, rank, turn, run_at, seq, until)
+            SELECT DISTINCT ON (b.name) b.name, u.shape, ~ b.priority, b.turn, b.run_at, b.seq, next_at
             FROM @.jobs b JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = b.name
             WHERE b.id = ANY (chosen)
               AND NOT EXISTS (SELECT FROM @.limits m WHERE m.name = b.name AND m.running_per_key IS NOT NULL)
-            ORDER BY b.name, ~ b.priority, b.run_at, b.seq
+            ORDER BY b.name, ~ b.priority, b.turn, b.run_at, b.seq
             ON CONFLICT (name) DO UPDATE SET
-              shape = EXCLUDED.shape, rank = EXCLUDED.rank, run_at = EXCLUDED.run_at, seq = EXCLUDED.seq;
+              shape = EXCLUDED.shape, rank = EXCLUDED.rank, turn = EXCLUDED.turn, run_at = EXCLUDED.run_at, seq = EXCLUDED.seq;
           END IF;
         END IF;
 

@@ -94,9 +94,11 @@
         [FleetTables.changes],
         [FleetSignals.changes],
         [FleetTables.notes],
+        [FleetTurns.changes],
       ]
       steps[steps.count - 1] += [
-        FleetTables.triggerFunctions, FleetTables.functions, FleetClaim.function, FleetSignals.function,
+        FleetTables.triggerFunctions, FleetTables.functions, FleetTurns.functions, FleetClaim.function,
+        FleetSignals.function,
         StageSave.definition, EntrySave.definition, ParkedJob.definition, EndedAttempt.definition,
       ]
       return steps.map { $0.joined(separator: "\n") }

@@ -93,9 +93,9 @@
             WHERE name = $1 AND extract(epoch FROM next_at)::float8 = $2
             RETURNING *
           )
-          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
+          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, turn)
           SELECT name || chr(64) || to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), progression,
-            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, first, shape FROM moved
+            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, first, shape, @.turn(progression, key, priority) FROM moved
           ON CONFLICT (id) DO NOTHING RETURNING name
           """,
           [.text(name), .real(seconds), .real(Double(next))]

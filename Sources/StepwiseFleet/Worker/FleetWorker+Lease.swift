@@ -232,8 +232,8 @@
             LEFT JOIN @.marks k ON k.name = u.name AND k.until > clock_timestamp(),
             LATERAL (
               SELECT FROM @.jobs b WHERE b.state = 'queued' AND b.name = u.name
-                AND (~ b.priority, b.run_at, b.seq)
-                  >= (coalesce(k.rank, -9223372036854775808), coalesce(k.run_at, '-infinity'), coalesce(k.seq, 0))
+                AND (~ b.priority, b.turn, b.run_at, b.seq)
+                  >= (coalesce(k.rank, -9223372036854775808), coalesce(k.turn, 0), coalesce(k.run_at, '-infinity'), coalesce(k.seq, 0))
               LIMIT 1
             ) AS q
           WHERE NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = u.name) LIMIT 1
