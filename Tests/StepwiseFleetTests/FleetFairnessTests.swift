@@ -16,7 +16,7 @@
 
     /// A fleet with a worker that has its lease.
     private func worker(_ limits: FleetLimits = .none) async throws -> (Fleet, Int64) {
-      let fleet = test.fleet()
+      let fleet = test.fleet(lease: .seconds(3_600))
       fleet.register(Work.self, limits: limits)
       try await FleetWorker(fleet, fleet.registrations.withLock { $0 }).declareLimits()
       return (fleet, try await fleet.registerWorker(within: limit))
