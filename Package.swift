@@ -63,7 +63,8 @@ let package = Package(
     .target(
       name: "StepwiseFleet",
       dependencies: [
-        "Stepwise", "StepwiseCheckpoints", .target(name: "CLibpq", condition: .when(traits: ["Postgres"])),
+        "Stepwise", "StepwiseCheckpoints", "StepwiseFiles",
+        .target(name: "CLibpq", condition: .when(traits: ["Postgres"])),
       ]
     ),
     .target(name: "Loopback", dependencies: ["Stepwise"]),

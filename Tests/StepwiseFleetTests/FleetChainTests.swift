@@ -79,7 +79,7 @@
       let status = try #require(try await fleet.status(of: "order-7"))
       #expect(status.state == .failed)
       #expect(status.error?.contains("visa") == true)
-      #expect(try await !fleet.requeue("order-7"))
+      #expect(status.isUndone)
       let kept = try await fleet.entries(of: "order-7")
       #expect(!kept.isEmpty && kept.allSatisfy { $0.savedAt != nil })
     }
@@ -101,7 +101,7 @@
         }
       }
       #expect(journal.all == ["reserve", "charge", "ship", "undo charge", "undo reserve place 1"])
-      #expect(try await !fleet.requeue("runs"))
+      #expect(try await fleet.status(of: "runs")?.isUndone == true)
     }
 
     @Test

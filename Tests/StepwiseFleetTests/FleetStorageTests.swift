@@ -161,8 +161,7 @@
         for id in ["good", "bad"] { try await fleet.waitForState(id == "good" ? .done : .failed, of: id) }
       }
       #expect(ends.all.sorted() == ["bad failed declined", "good done none"])
-      #expect(try await fleet.status(of: "bad")?.isRequeueable == false)
-      #expect(try await !fleet.requeue("bad"))
+      #expect(try await fleet.status(of: "bad")?.isUndone == true)
     }
 
     static let autumn: [(cron: String, minutes: [Int64])] = [

@@ -79,29 +79,14 @@
 
     /// Queues a dead letter or a cancelled job again, at the stage it had reached and with all of its attempts.
     ///
-    /// A chain whose run has failed or was cancelled, and was undone, is not queued again: see ``FleetStatus/isRequeueable``.
-    /// Enqueue it under a new id, or under the same one with ``FleetOptions/Replacement/finished``.
+    /// A chain that has undone its steps (``FleetStatus/isUndone``) starts a new run under the same id with its input: every
+    /// step runs again, with other idempotency keys, and signals of the earlier run are gone.
     ///
     /// - Parameter id: The id.
-    /// - Returns: A Boolean value that indicates whether the job was queued.
+    /// - Returns: A Boolean value that indicates whether the job was queued; ``FleetChange/refusal(of:)`` says why not.
     /// - Throws: ``PostgresError``.
     @discardableResult
-    @concurrent public func requeue(_ id: String) async throws -> Bool {
-      if id.utf8.contains(0) { return false }
-      let rows = try await database.run(
-        """
-        UPDATE @.jobs SET
-          state = 'queued', attempt = 0, deaths = 0, error = NULL, cancel_requested = false, cancel_reason = NULL, finished_at = NULL,
-          run_at = clock_timestamp()
-        WHERE id = $1 AND state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL)
-        RETURNING name
-        """,
-        [.text(id)]
-      )
-      guard let name = rows.first?.text(0) else { return false }
-      await announce(name, 1)
-      return true
-    }
+    @concurrent public func requeue(_ id: String) async throws -> Bool { try await requeue([id]) == 1 }
 
     /// Enqueues a new job that begins at a stage of another progression, which stays as it is.
     ///
@@ -201,7 +186,7 @@
         "GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO",
         "GRANT INSERT, UPDATE (watched_until) ON \(schema).jobs TO",
         "GRANT UPDATE (until) ON \(schema).marks TO",
-        "GRANT EXECUTE ON FUNCTION \(schema).announce(text, text, bigint) TO",
+        "GRANT EXECUTE ON FUNCTION \(schema).announce(text, text, bigint), \(schema).why(\(schema).jobs) TO",
         "GRANT EXECUTE ON FUNCTION \(schema).turn(text, text, bigint) TO",
       ]
       let working = [

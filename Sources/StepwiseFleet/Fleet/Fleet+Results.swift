@@ -115,7 +115,7 @@
         """
         UPDATE @.jobs SET watched_until = clock_timestamp() + interval '1 minute'
         WHERE id = $1 AND finished_at IS NULL AND (watched_until IS NULL OR watched_until < clock_timestamp() + interval '30 seconds')
-        RETURNING \(FleetStatus.columns)
+        RETURNING \(FleetStatus.briefColumns)
         """,
         [.text(id)]
       )

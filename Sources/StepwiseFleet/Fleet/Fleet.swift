@@ -26,6 +26,8 @@
     let configuration: FleetConfiguration
     let database: PostgresDatabase
     let hub: FleetHub
+    /// The workers of this process, for its health.
+    let workers = Lock<[WeakWorker]>([])
     /// Single jobs that are enqueued while a statement is under way, and the next one's.
     let enqueuer = Batcher<(batch: FleetBatch, options: FleetOptions), Bool>(isAlike: { one, other in
       one.batch.name == other.batch.name && one.batch.shape == other.batch.shape && one.options == other.options

@@ -103,18 +103,30 @@
       after last: String? = nil,
       limit: Int = 100
     ) async throws -> FleetPage {
-      let limit = max(1, limit)
-      // The states are no parameters: with one of them, the planner can use the index of its jobs.
-      let words = FleetState.all.filter(states.contains).map { "'\($0)'" }.joined(separator: ", ")
+      try await jobs(matching: FleetFilter(states: states, name: name, text: text), after: last, limit: limit)
+    }
+
+    /// Returns a page of the jobs that a filter matches, in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - filter: The filter.
+    ///   - last: ``FleetPage/next`` of the page before; nil for the first page.
+    ///   - limit: How many jobs at most.
+    /// - Returns: The page.
+    /// - Throws: ``PostgresError``.
+    @concurrent public func jobs(
+      matching filter: FleetFilter,
+      after last: String? = nil,
+      limit: Int = 100
+    ) async throws -> FleetPage {
+      let (limit, condition) = (max(1, limit), filter.condition)
+      let count = condition.parameters.count
       let rows = try await database.run(
         """
         SELECT \(FleetStatus.columns) FROM @.jobs
-        WHERE \(words.isEmpty ? "true" : words.contains(",") ? "state IN (\(words))" : "state = \(words)")
-          AND ($1::text IS NULL OR name = $1) AND ($2::text IS NULL OR id > $2)
-          AND ($3::text IS NULL OR position($3 IN id) > 0 OR position($3 IN key) > 0 OR position($3 IN error) > 0)
-        ORDER BY id LIMIT $4
+        WHERE \(condition.sql) AND id > coalesce($\(count + 1)::text, '') ORDER BY id LIMIT $\(count + 2)
         """,
-        [.text(name), .text(last), .text(text), .integer(Int64(limit) + 1)]
+        condition.parameters + [.text(last), .integer(Int64(limit) + 1)]
       ).map(FleetStatus.init)
       let jobs = Array(rows.prefix(limit))
       return FleetPage(jobs: jobs, next: rows.count > limit ? jobs.last?.id : nil)

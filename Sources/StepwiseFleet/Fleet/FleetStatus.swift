@@ -78,21 +78,39 @@
     public let startedAt: Date?
     /// When it ended; nil before.
     public let endedAt: Date?
-    /// A Boolean value that indicates whether ``Fleet/requeue(_:)`` queues the job again.
-    ///
-    /// It is false for a chain that failed or was cancelled and has undone its steps: nothing of it is left to continue.
+    /// A Boolean value that indicates whether ``Fleet/requeue(_:)`` queues the job again: it failed or was cancelled.
     public let isRequeueable: Bool
+    /// A Boolean value that indicates whether the job is a chain that failed or was cancelled and has undone its steps.
+    ///
+    /// ``Fleet/requeue(_:)`` starts a new run of it, with its input.
+    public let isUndone: Bool
+    /// Why the job does not run; nil when it runs or has ended.
+    public let wait: FleetWait?
+    /// When the job itself was paused; nil when it is not.
+    ///
+    /// One that runs continues until its attempt ends.
+    public let pausedAt: Date?
   }
 
   extension FleetStatus {
     /// Of a row of the table `jobs`.
-    static let columns = """
+    static let columns = columns(wait: "@.why(jobs)::text")
+
+    /// Without why the job does not run, which takes some lookups.
+    static let briefColumns = columns(wait: "NULL")
+
+    private static func columns(wait: String) -> String {
+      """
       id, name, state, attempt, version, worker, error, cancel_requested, cancel_reason,
       EXISTS (SELECT FROM @.pauses p WHERE p.name = jobs.name), priority, key, parent,
-      extract(epoch FROM created_at)::float8, extract(epoch FROM run_at)::float8,
+      extract(epoch FROM created_at)::float8,
+      extract(epoch FROM CASE WHEN paused_at IS NULL OR state <> 'scheduled' THEN run_at ELSE paused_run_at END)::float8,
       extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
-      state IN ('failed', 'cancelled') AND NOT (starts_with(name, 'chain ') AND stage IS NOT NULL), note
+      state IN ('failed', 'cancelled'),
+      state IN ('failed', 'cancelled') AND starts_with(name, 'chain ') AND stage IS NOT NULL,
+      extract(epoch FROM paused_at)::float8, \(wait), note
       """
+    }
 
     init(_ row: PostgresRow) {
       id = row.text(0) ?? ""
@@ -113,7 +131,10 @@
       startedAt = row.date(15)
       endedAt = row.date(16)
       isRequeueable = row.isTrue(17)
-      note = row.text(18)
+      isUndone = row.isTrue(18)
+      pausedAt = row.date(19)
+      wait = FleetWait(json: row.text(20))
+      note = row.text(21)
     }
   }
 
@@ -161,8 +182,11 @@
     /// A chain that failed cannot be continued from its failed step, for this reason.
     case notContinuable(id: String, reason: String)
 
-    /// The cron expression or the time zone of a schedule is not valid.
+    /// The cron expression or the time zone of a schedule is not valid, or there is no such schedule.
     case invalidSchedule(name: String, reason: String)
+
+    /// A change by filter is not made.
+    case refused(reason: String)
   }
 
   extension FleetError: CustomStringConvertible {
@@ -185,6 +209,7 @@
       case .noSignals(let wait): "wait \"\(wait)\" names no signal; pass at least one to waitForAny"
       case .notContinuable(let id, let reason): "job \"\(id)\" cannot be continued: \(reason)"
       case .invalidSchedule(let name, let reason): "schedule \"\(name)\": \(reason)"
+      case .refused(let reason): "nothing was changed: \(reason)"
       }
     }
   }

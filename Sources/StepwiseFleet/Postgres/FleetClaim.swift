@@ -203,7 +203,8 @@
           UPDATE @.jobs b SET
             state = 'running', worker = p_worker, fence = nextval('@.fences'),
             attempt = b.attempt + 1, max_attempts = u.attempts, waits_for = NULL, is_parked = false,
-            started_at = coalesce(b.started_at, clock_timestamp())
+            started_at = coalesce(b.started_at, clock_timestamp()), claimed_at = clock_timestamp(),
+            claimed_by = (SELECT coalesce(nullif(w.name, ''), w.id::text) FROM @.workers w WHERE w.id = p_worker)
           FROM unnest(p_names, p_attempts) AS u(name, attempts)
           WHERE b.id = ANY (chosen) AND u.name = b.name
           RETURNING b.id, b.name, b.fence, b.attempt, b.version, b.first_shape, b.first, b.shape,

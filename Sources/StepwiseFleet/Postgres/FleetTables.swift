@@ -272,6 +272,9 @@
           finished_at = CASE WHEN cancel_requested OR f.counts AND attempt >= max_attempts THEN clock_timestamp() END,
           error = CASE WHEN cancel_requested THEN NULL WHEN f.counts THEN
             'The worker died, or could not reach the server, during attempt ' || attempt || ' of this stage.' ELSE error END,
+          attempts = CASE WHEN f.counts THEN @.attempted(j, 'lost', 'The worker died, or could not reach the server.')
+            ELSE attempts END,
+          waits_since = clock_timestamp(), waits_until = NULL,
           attempt = CASE WHEN f.counts THEN attempt ELSE attempt - 1 END,
           deaths = CASE WHEN f.counts THEN deaths + 1 ELSE deaths END,
           worker = NULL
@@ -370,7 +373,7 @@
           ) AS c
           WHERE c.slots > (
             SELECT count(*) FROM (
-              SELECT FROM @.jobs r WHERE r.state = 'running' AND r.worker = c.id LIMIT c.slots
+              SELECT FROM @.jobs r WHERE r.state = 'running' AND r.worker = c.id AND NOT r.is_parked LIMIT c.slots
             ) AS taken
           )
           LIMIT p_count + 1

@@ -4,6 +4,7 @@
 #if Postgres
   import Stepwise
   import StepwiseCheckpoints
+  import StepwiseFiles
 
   /// A schema of a database whose tables are brought up to date before the first statement.
   final class PostgresDatabase: Sendable {
@@ -88,13 +89,14 @@
     /// One statement per step; a step that has run never changes.
     ///
     /// The last one creates the functions as well, or replaces them.
-    private static let steps = {
+    private static let steps: [String] = {
       var steps = [
         [FleetTables.tables, FleetTables.triggerFunctions, FleetTables.triggers],
         [FleetTables.changes],
         [FleetSignals.changes],
         [FleetTables.notes],
         [FleetTurns.changes],
+        [OperatorTables.changes, OperatorTables.functions, OperatorTables.triggers],
       ]
       steps[steps.count - 1] += [
         FleetTables.triggerFunctions, FleetTables.functions, FleetTurns.functions, FleetClaim.function,
@@ -259,9 +261,13 @@
           try Connection(connectionString, deadline: deadline)
         }
       do {
-        let name = connection.prepared[sql] ?? "stepwise_\(connection.prepared.count)"
+        let name = connection.prepared[sql] ?? Self.name(of: sql)
         if connection.prepared[sql] == nil {
-          try connection.socket.prepare(sql, as: name, parameters, deadline: deadline)
+          do {
+            try connection.socket.prepare(sql, as: name, parameters, deadline: deadline)
+          } catch let error where error.sqlState == "42P05" {
+            // Behind a pooler, another client has prepared it: under this name, it is the same statement.
+          }
           connection.prepared[sql] = name
         }
         let rows = try connection.execute(name, parameters, deadline: deadline)
@@ -273,6 +279,10 @@
         throw error
       }
     }
+
+    /// The name of a prepared statement: a hash of its text, so that clients which share a connection of a pooler have the
+    /// same name for the same statement, and for no other.
+    static func name(of sql: String) -> String { "stepwise_\(SHA256.hex(Array(sql.utf8)).prefix(40))" }
 
     private func release(_ connection: Connection) {
       var connection = connection

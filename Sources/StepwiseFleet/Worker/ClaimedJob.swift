@@ -315,13 +315,17 @@
       state.withLock { $0.waits = waits }
       guard surroundings.park(row) else { return false }
       let end = waits.compactMap(\.end).min() ?? .max
-      if Double(end) > (row.now + 1) * 1_000 { _ = spawn { await self.storeParked() } }
+      if Double(end) > (row.now + 1) * 1_000 {
+        let seconds = end == .max ? .infinity : Double(end) / 1_000
+        let job = ParkedJob(claim: row.claim, signals: waits.compactMap(\.signal), end: seconds)
+        _ = spawn { await self.storeParked(job) }
+      }
       return true
     }
 
     /// The attempts that were deaths of workers do not count from here on: the job has reached its wait.
-    private func storeParked() async {
-      guard (try? await surroundings.storeParked(ParkedJob(claim: row.claim))) != nil, row.attempt > 1 else { return }
+    private func storeParked(_ job: ParkedJob) async {
+      guard (try? await surroundings.storeParked(job)) != nil, row.attempt > 1 else { return }
       let stored = try? await surroundings.run("SELECT attempt FROM @.jobs WHERE id = $1", [.text(row.id)]).first
       guard let attempt = stored?.integer(0) else { return }
       state.withLock { $0.attempt = max(1, min($0.attempt, Int(attempt))) }

@@ -237,21 +237,29 @@
   /// count.
   struct ParkedJob: FencedWrite {
     let claim: JobClaim
+    /// The signals that it waits for.
+    var signals: [String] = []
+    /// When the wait ends, in seconds since 1970.
+    var end = Double.infinity
 
     var size: Int { 0 }
 
     static let function = "park_jobs"
-    static let types: [String] = []
+    static let types = ["text[]", "text[]"]
 
-    static func parameters(_ jobs: [ParkedJob]) -> [PostgresValue] { [] }
+    static func parameters(_ jobs: [ParkedJob]) -> [PostgresValue] {
+      [.texts(jobs.map { PostgresValue.texts($0.signals).literal }), .texts(jobs.map { "\($0.end)" })]
+    }
 
     /// A job that has reached its wait is not the one that its workers died of.
     static let statement = """
       WITH input AS (
-        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i(id, fence, worker)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[])
+          AS i(id, fence, worker, signals, wait_end)
       )
       UPDATE @.jobs j SET
-        is_parked = true, attempt = j.attempt - j.deaths, deaths = 0, error = CASE WHEN j.deaths = 0 THEN j.error END
+        is_parked = true, parked_for = i.signals::text[], waits_since = clock_timestamp(),
+        waits_until = to_timestamp(i.wait_end::float8), attempt = j.attempt - j.deaths, deaths = 0, error = CASE WHEN j.deaths = 0 THEN j.error END
       FROM input i
       WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
       RETURNING j.fence, NULL::text, NULL::text
@@ -336,7 +344,9 @@
             WHEN i.wait_end IS NOT NULL THEN to_timestamp(i.wait_end::float8)
             WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
           error = CASE WHEN i.outcome IS NULL AND i.state <> 'done' THEN coalesce(i.error, j.error) ELSE i.error END,
-          waits_for = i.waits_for::text[], worker = NULL,
+          waits_for = i.waits_for::text[], worker = NULL, waits_since = clock_timestamp(),
+          waits_until = to_timestamp(i.wait_end::float8),
+          attempts = CASE WHEN i.waits OR i.state = 'done' THEN j.attempts ELSE @.attempted(j, i.state, i.error) END,
           attempt = j.attempt - CASE WHEN i.waits THEN 1 + j.deaths WHEN i.is_uncounted THEN 1 ELSE 0 END,
           deaths = CASE WHEN i.waits THEN 0 ELSE j.deaths END,
           finished_at = CASE WHEN i.is_held AND j.cancel_requested THEN NULL WHEN i.state IN ('done', 'failed', 'cancelled')

@@ -20,12 +20,11 @@
     }
 
     private func renew() async {
-      let machine = state.withLock { $0.machine }
-      guard let worker = machine.worker else { return }
+      guard let worker = state.withLock({ $0.machine.worker }) else { return }
       let requested = now
       do {
         let time = configuration.leaseDuration / 12
-        let isRenewed = try await fleet.renewLease(of: worker, parked: machine.parkedCount, within: time)
+        let isRenewed = try await fleet.renewLease(of: worker, within: time)
         state.withLock { state in
           guard state.machine.worker == worker else { return }
           if isRenewed {
@@ -78,7 +77,9 @@
     private func register() async {
       let requested = now
       do {
-        let worker = try await fleet.registerWorker(knowing: registrations.keys.sorted(), within: limit)
+        let types = registrations.values.sorted { $0.name < $1.name }
+        let versions = types.map { Int64($0.version) }
+        let worker = try await fleet.registerWorker(knowing: types.map(\.name), versions, within: limit)
         state.withLock { state in
           state.term = LeaseTerm(configuration.leaseDuration, at: requested)
           state.machine.registered(worker)
@@ -162,17 +163,21 @@
     ///
     /// The number is random: a database that was restored, or that lost its last transactions, would issue the numbers of
     /// a sequence again, to workers that then write over each other.
-    func registerWorker(knowing names: [String] = [], within limit: Duration) async throws -> Int64 {
+    func registerWorker(
+      knowing names: [String] = [],
+      _ versions: [Int64]? = nil,
+      within limit: Duration
+    ) async throws -> Int64 {
       let worker = Int64.random(in: 1 ... .max)
       try await database.run(
         """
-        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots)
-        VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5)
+        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots, shapes)
+        VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5, $6)
         ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until, renewed_at = clock_timestamp()
         """,
         [
           .text(configuration.workerName.replacing("\0", with: "")), lease, .integer(worker), .texts(names),
-          .integer(Int64(configuration.slots)),
+          .integer(Int64(configuration.slots)), .integers(versions),
         ],
         within: limit
       )
@@ -195,16 +200,15 @@
       case ticks
     }
 
-    /// Renews a lease, and says how many jobs the worker takes; returns false when the lease is over.
-    func renewLease(of worker: Int64, parked: Int = 0, within limit: Duration) async throws -> Bool {
+    /// Renews a lease; returns false when it is over.
+    func renewLease(of worker: Int64, within limit: Duration) async throws -> Bool {
       let renewed = try await database.renew(
         """
         UPDATE @.workers
-        SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', renewed_at = clock_timestamp(), slots = $3
+        SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', renewed_at = clock_timestamp()
         WHERE id = $1 AND lease_until >= clock_timestamp() RETURNING id
         """,
-        // Jobs that wait here are running jobs to the database, and take no slot.
-        [.integer(worker), lease, .integer(Int64(configuration.slots + parked))],
+        [.integer(worker), lease],
         within: limit
       )
       return !renewed.isEmpty

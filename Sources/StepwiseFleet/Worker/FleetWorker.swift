@@ -27,7 +27,8 @@
       onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in }
     ) async throws {
       let registrations = registrations.withLock { $0 }
-      try await FleetWorker(self, registrations, onEvent: onEvent).run(until: token)
+      let worker = FleetWorker(self, registrations, onEvent: onEvent)
+      try await withHealth(of: worker) { try await worker.run(until: token) }
     }
   }
 
