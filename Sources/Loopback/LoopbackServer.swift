@@ -23,17 +23,19 @@ package final class LoopbackServer: Sendable {
   /// - Parameters:
   ///   - port: The port; 0 for one that the system assigns.
   ///   - maximumBodySize: The limit for the body of a request, in bytes.
+  ///   - idleLimit: How long a connection may wait for its client before it is closed; nil for no limit.
   ///   - handler: The handler.
   /// - Throws: `SocketError` when the system provides no socket or port.
   package init(
     port: UInt16 = 0,
     maximumBodySize: Int = 256 * 1024 * 1024,
+    idleLimit: Duration? = nil,
     _ handler: @escaping Handler
   ) throws(SocketError) {
     let listener = try Socket.listening(on: port)
     do {
       self.port = try listener.localPort()
-      core = Core(listener, try StopSignal(), maximumBodySize: maximumBodySize, handler)
+      core = Core(listener, try StopSignal(), maximumBodySize: maximumBodySize, idleLimit: idleLimit, handler)
     } catch {
       listener.close()
       throw error
@@ -97,12 +99,20 @@ extension LoopbackServer {
     let handler: Handler
     let stopSignal: StopSignal
     let maximumBodySize: Int
+    private let idleLimit: Duration?
     fileprivate let state: Lock<State>
 
-    init(_ listener: Socket, _ stopSignal: StopSignal, maximumBodySize: Int, _ handler: @escaping Handler) {
+    init(
+      _ listener: Socket,
+      _ stopSignal: StopSignal,
+      maximumBodySize: Int,
+      idleLimit: Duration?,
+      _ handler: @escaping Handler
+    ) {
       self.handler = handler
       self.stopSignal = stopSignal
       self.maximumBodySize = maximumBodySize
+      self.idleLimit = idleLimit
       state = Lock(State(listener: listener))
     }
 
@@ -126,6 +136,7 @@ extension LoopbackServer {
     }
 
     private func serve(_ socket: Socket) {
+      if let idleLimit { socket.limitWaits(to: idleLimit) }
       var connection = Connection(socket: socket, core: self)
       connection.serve()
       state.withLock { state in

@@ -160,6 +160,17 @@ package struct Socket: Sendable, Hashable {
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
   }
 
+  /// Ends a wait for the peer, in either direction, as the end of the connection does.
+  package func limitWaits(to limit: Duration) {
+    let (seconds, attoseconds) = limit.components
+    var time = timeval()
+    time.tv_sec = numericCast(seconds)
+    time.tv_usec = numericCast(attoseconds / 1_000_000_000_000)
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+  }
+
   package func close() {
     _ = Foundation.close(descriptor)
   }

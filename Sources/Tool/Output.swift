@@ -18,10 +18,10 @@ struct Output: Sendable {
   /// Writes a record, in text with a line for each member that has a value.
   func show(_ record: Record) { show(Table.lines(of: record), .object(record)) }
 
-  /// Writes a record, a text and a table of steps.
-  func show(_ record: Record, steps: [Record], _ text: [String]) {
+  /// Writes a record, a text and a table of steps; in JSON, with further members instead of the text.
+  func show(_ record: Record, steps: [Record], _ text: [String], also members: Record = []) {
     let lines = Table.lines(of: record) + [""] + text + Table.steps(steps).lines
-    show(lines, .object(record + [("steps", .list(steps))]))
+    show(lines, .object(record + members + [("steps", .list(steps))]))
   }
 }
 

@@ -112,7 +112,6 @@ enum Tool {
   static var help: String {
     """
     usage: stepctl <command> [options]; --help after a command shows its options.
-
     \(Table.lines(commands.map { ["  " + $0.line, $0.summary] }).joined(separator: "\n"))
 
     With --json, durations are in seconds, sizes in bytes, times in ISO 8601.

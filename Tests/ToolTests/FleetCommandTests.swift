@@ -145,9 +145,13 @@
         let refused = await fleet("retry", "waiting-1", "--json")
         #expect(refused.code == .failure && refused.error == "stepctl: not every job was changed\n")
         #expect(refused.list?.first?["state"] as? String == "waiting")
-        #expect(refused.list?.first?["problem"] as? String == "only a failed or cancelled job can be retried")
+        #expect(
+          refused.list?.first?["problem"] as? String == "it is waiting: only a failed or cancelled job can be retried"
+        )
         #expect(await fleet("retry", "other").code == .notFound)
-        #expect(await fleet("retry").code == .usage)
+        let all = await fleet("retry")
+        #expect(all.code == .failure && all.error.contains("matches all 10 jobs of the fleet"), "\(all)")
+        #expect(await fleet("retry", "failed-1", "--state", "failed").code == .usage)
         let cancelled = await fleet("cancel", "queued-1", "running-1", "--reason", "a mistake")
         #expect(
           cancelled.code == .success && cancelled.lines.suffix(2) == ["queued-1   cancelled", "running-1  cancelling"]
@@ -155,7 +159,10 @@
         let status = try await sample.fleet.status(of: "queued-1")
         #expect(status?.cancellationReason == "a mistake")
         let done = await fleet("cancel", "done-1")
-        #expect(done.code == .failure && done.lines.last == "done-1  done   it has ended, so it cannot be cancelled")
+        #expect(
+          done.code == .failure
+            && done.lines.last == "done-1  done   it is done: a job that has ended cannot be cancelled"
+        )
       }
     }
 
@@ -163,13 +170,85 @@
     func `A name is paused and resumed, and one that is unknown is remarked on`() async throws {
       try await withFleet { sample, fleet in
         #expect(await fleet("pause", "Import").lines == ["name     Import", "paused   yes", "changed  yes"])
-        #expect(await fleet("pause", "Import").lines == ["name     Import", "paused   yes", "changed  no"])
+        #expect(
+          await fleet("pause", "Import").lines == [
+            "name     Import", "paused   yes", "changed  no", "note     it was paused already",
+          ]
+        )
         let status = try await sample.fleet.status(of: "failed-1")
         #expect(status?.isPaused == true)
         #expect(await fleet("resume", "Import").lines == ["name     Import", "paused   no", "changed  yes"])
-        #expect(await fleet("resume", "Import").lines == ["name     Import", "paused   no", "changed  no"])
+        #expect(await fleet("resume", "Import").lines.last == "note     it was not paused")
         let typo = await fleet("pause", "Improt", "--json").object
         #expect(typo?["paused"] as? Bool == true && typo?["note"] is String)
+      }
+    }
+
+    @Test
+    func `A filter changes all that it matches, and nothing in a dry run`() async throws {
+      try await withFleet { sample, fleet in
+        try await sample.fill(10_000)
+        let status = await fleet("status")
+        #expect(
+          status.lines.contains { $0.contains("connection to 10.0.3.17 timed out after 30 seconds") },
+          "\(status)"
+        )
+        let words = ["--state", "failed", "--error", "timed out after 1 seconds", "--json"]
+        let dry = await fleet("retry", words[0], words[1], words[2], words[3], words[4], "--dry-run").object
+        let count = try #require(dry?["matched"] as? Int)
+        #expect(count > 30 && dry?["changed"] as? Int == 0)
+        let retried = await fleet("retry", words[0], words[1], words[2], words[3], words[4]).object
+        #expect(retried?["changed"] as? Int == count)
+        #expect(try await sample.fleet.counts()[.failed] == 3)
+        #expect(await fleet("prioritize", "--name", "Mail").code == .usage)
+        let mails = await fleet("prioritize", "--name", "Mail", "--priority", "7", "--json").object
+        #expect(mails?["changed"] as? Int ?? 0 > 100 && mails?["note"] is String)
+        #expect(await fleet("cancel", "--search", "mail-1", "--reason", "wrong").lines.last == "changed     1")
+        #expect(try await sample.fleet.status(of: "mail-1")?.cancellationReason == "wrong")
+      }
+    }
+
+    @Test
+    func `A job says why it does not run, with its attempts, and is paused alone`() async throws {
+      try await withFleet { sample, fleet in
+        let paused = await fleet("show", "mail-1", "--json").object
+        #expect(paused?["waitsFor"] as? String == "its name to be resumed" && paused?["since"] is String)
+        #expect(await fleet("jobs", "--name", "Mail").lines[1].contains("its name to be resumed"))
+        #expect(
+          await fleet("show", "scheduled-1").lines.contains {
+            $0.hasPrefix("waitsFor") && $0.hasSuffix("its next attempt")
+          }
+        )
+        let held = await fleet("pause", "--job", "queued-1")
+        #expect(held.lines == ["id      queued-1", "state   scheduled", "paused  yes"], "\(held)")
+        #expect(await fleet("show", "queued-1", "--json").object?["waitsFor"] as? String == "the job to be resumed")
+        #expect(await fleet("pause", "--job", "queued-1").error.contains("it was paused already"))
+        #expect(await fleet("resume", "--job", "queued-1").lines[1] == "state   queued")
+        #expect(await fleet("resume", "--job", "queued-1").error.contains("it was not paused"))
+        #expect(await fleet("pause", "--job", "done-1").error.contains("a job that has ended"))
+        #expect(await fleet("pause", "--job", "other").code == .notFound)
+        try await sample.fleet.database.run(
+          "UPDATE @.jobs SET claimed_at = started_at, claimed_by = 'web-1' WHERE id = 'done-1'"
+        )
+        let attempts = await fleet("show", "done-1", "--json").object?["attempts"] as? [[String: Any]]
+        #expect(attempts?.map { $0["worker"] as? String } == ["web-1"])
+        #expect(await fleet("show", "done-1").lines.contains { $0.hasPrefix("attempt  stage  worker") })
+      }
+    }
+
+    @Test
+    func `Schedules are listed and run, and a worker's health is checked`() async throws {
+      try await withFleet { sample, fleet in
+        #expect(await fleet("schedules").lines == ["There are no schedules."])
+        try await sample.fleet.schedule("nightly", cron: "0 3 * * *", SampleFleet.Import.done(1))
+        let list = await fleet("schedules", "--json").list
+        #expect(list?.first?["schedule"] as? String == "nightly" && list?.first?["next"] is String)
+        let id = try #require(await fleet("schedules", "--run", "nightly", "--json").object?["id"] as? String)
+        #expect(try await sample.fleet.status(of: id)?.state == .queued)
+        #expect(await fleet("schedules", "--run", "weekly").error.contains("no schedule of this name"))
+        #expect(await fleet("health").lines == ["database  ok", "workers   1"])
+        #expect(await fleet("health", "--worker", "web-1 (host a)").code == .success)
+        #expect(await fleet("health", "--worker", "web-2").code == .failure)
       }
     }
 
@@ -179,10 +258,15 @@
         #expect(await fleet("prune").code == .usage)
         #expect(await fleet("prune", "--older-than", "1 week").code == .usage)
         #expect(await fleet("prune", "--older-than", "1m", "--state", "queued").code == .usage)
-        #expect(await fleet("prune", "--older-than", "30m").lines == ["removed  1"])
+        #expect(await fleet("prune", "--older-than", "30m", "--dry-run").lines.last == "changed     0")
         #expect(
-          await fleet("prune", "--older-than", "20m", "--state", "failed", "--json").object?["removed"] as? Int == 2
+          await fleet("prune", "--older-than", "30m").lines == ["matched     1", "applicable  1", "changed     1"]
         )
+        #expect(
+          await fleet("prune", "--older-than", "20m", "--state", "failed", "--json").object?["changed"] as? Int == 2
+        )
+        let none = await fleet("prune", "--older-than", "30m")
+        #expect(none.code == .failure && none.error.contains("matches 0 jobs"))
       }
     }
 

@@ -60,9 +60,21 @@
       }
     }
 
-    private func withSite(hasValues: Bool = false, _ body: (Site) async throws -> Void) async throws {
+    private func withSite(
+      hasValues: Bool = false,
+      isReadOnly: Bool = false,
+      url: String? = nil,
+      idleLimit: Duration = .seconds(30),
+      _ body: (Site) async throws -> Void
+    ) async throws {
       let sample = try await SampleFleet()
-      let server = try FleetServer(sample.fleet, hasValues: hasValues)
+      let server = try FleetServer(
+        sample.fleet,
+        hasValues: hasValues,
+        isReadOnly: isReadOnly,
+        url: url,
+        idleLimit: idleLimit
+      )
       defer { server.server.stop() }
       do {
         try await sample.fillWithTen()
@@ -162,26 +174,206 @@
     }
 
     @Test
-    func `An order that was undone has no button to retry it, and says what can be done`() async throws {
+    func `An order that was undone is run again, and a button that does nothing says why`() async throws {
       let sample = try await SampleFleet()
+      let isFixed = Lock(false)
       let chain = Chain("order") { (n: Int) in
-        if n > 0 { throw TimeoutError(step: "pay", duration: .seconds(1)) }
+        if !isFixed.withLock({ $0 }) { throw TimeoutError(step: "pay", duration: .seconds(1)) }
         return n
       }
       sample.fleet.register(chain)
       try await sample.fleet.enqueue(chain, 1, id: "undone-1")
       let token = CancellationToken()
       let worker = Task { try await sample.fleet.work(until: token) }
+      let site = Site(sample: sample, server: try FleetServer(sample.fleet, hasValues: false))
       while try await sample.fleet.status(of: "undone-1")?.state != .failed { await Task.yield() }
+      let page = try await site.send("job?id=undone-1")
+      #expect(page.text.contains("<button>Run again</button>") && page.text.contains("starts a new run with its input"))
+      #expect(page.text.contains("<h2>Attempts</h2>"))
+      isFixed.withLock { $0 = true }
+      #expect(try await site.post("retry", "id=undone-1").status == 303)
+      while try await sample.fleet.status(of: "undone-1")?.state != .done { await Task.yield() }
+      let refused = try await site.post("retry", "id=undone-1")
+      #expect(
+        refused.status == 409 && refused.text.contains("It is done: only a failed or cancelled job can be retried.")
+      )
       token.cancel()
       try await worker.value
-      let site = Site(sample: sample, server: try FleetServer(sample.fleet, hasValues: false))
-      let page = try await site.send("job?id=undone-1")
-      #expect(page.text.contains("so there is nothing to retry") && !page.text.contains("action=\"retry\""))
-      let refused = try await site.post("retry", "id=undone-1")
-      #expect(refused.status == 409 && refused.text.contains("under a new id"))
       site.server.server.stop()
       try await sample.drop()
+    }
+
+    @Test
+    func `Every action that is refused says why`() async throws {
+      try await withSite { site in
+        for (action, body, reason) in [
+          ("retry", "id=running-1", "It is running: only a failed or cancelled job can be retried."),
+          ("cancel", "id=done-1", "It is done: a job that has ended cannot be cancelled."),
+          ("pause", "name=Mail", "It was paused already."), ("resume", "name=Import", "It was not paused."),
+          ("pause", "id=done-1", "a job that has ended does not run again"),
+          ("resume", "id=queued-1", "It was not paused."),
+          ("bulk", "action=retry&name=Nothing", "The filter matches 0 jobs."),
+          ("bulk", "action=retry&sure=yes", "The filter matches all 10 jobs of the fleet"),
+          ("bulk", "action=prune&state=queued", "have not ended"),
+        ] {
+          let reply = try await site.post(action, body)
+          #expect(reply.status == 409 && reply.text.contains(reason), "\(action) \(body): \(reply)")
+        }
+        for (action, body, status) in [
+          ("retry", "id=other", 404), ("pause", "id=other", 404), ("bulk", "action=drop", 400),
+          ("bulk", "action=prioritize&state=queued", 400),
+        ] { #expect(try await site.post(action, body).status == status, "\(action) \(body)") }
+      }
+    }
+
+    @Test
+    func `All jobs of a filter are counted, then changed, with their progress`() async throws {
+      try await withSite { site in
+        let fleet = site.sample.fleet
+        try await site.sample.fill(10_000)
+        var page = try await site.send("")
+        while page.text.contains("Counting the jobs") { page = try await site.send("") }
+        #expect(page.text.contains("connection to 10.0.3.17 timed out after 30 seconds"))
+        #expect(page.text.contains("<button>Retry all</button>") && page.text.contains("There are no schedules."))
+        page = try await site.send("jobs?state=failed&error=timed+out")
+        #expect(page.text.contains("<form class=\"bulk\"") && page.text.contains("name=\"error\" value=\"timed out\""))
+        let fields = "action=retry&state=failed&error=timed+out+after+5"
+        let count = (try await fleet.counts()[.failed] ?? 0) - 3
+        let counted = try await site.post("bulk", fields)
+        #expect(counted.status == 200 && counted.text.contains("<button>Retry \(count) jobs</button>"), "\(counted)")
+        #expect(try await fleet.counts()[.failed] == count + 3)
+        let begun = try await site.post("bulk", fields + "&sure=yes")
+        #expect(begun.status == 303 && begun.text.contains("Location: jobs?state=failed&error=timed%20out%20after%205"))
+        while try await !site.send("jobs").text.contains("\(count) of \(count) jobs, done") { await Task.yield() }
+        #expect(try await fleet.counts()[.failed] == 3)
+      }
+    }
+
+    @Test
+    func `A job's page says what it waits for`() async throws {
+      try await withSite { site in
+        let mail = try await site.send("job?id=mail-1")
+        #expect(mail.text.contains("It waits for its name to be resumed, for "), "\(mail)")
+        #expect(try await site.send("job?id=scheduled-1").text.contains("It waits for its next attempt"))
+        #expect(try await !site.send("job?id=running-1").text.contains("It waits for"))
+        #expect(try await site.post("pause", "id=queued-1").status == 303)
+        let paused = try await site.send("job?id=queued-1")
+        #expect(paused.text.contains("the job to be resumed") && paused.text.contains("<button>Resume</button>"))
+        try await site.sample.fleet.schedule("nightly", cron: "0 3 * * *", SampleFleet.Import.done(1))
+        #expect(try await site.send("").text.contains("<button>Run now</button>"))
+        let run = try await site.post("run", "name=nightly")
+        #expect(run.status == 303 && run.text.contains("Location: job?id=nightly%40"))
+      }
+    }
+
+    // G210
+    @Test
+    func `The metrics have the jobs by name and state, the oldest, and the workers`() async throws {
+      try await withSite { site in
+        try await site.sample.fleet.pause("quote\" and \\")
+        let page = try await site.send("metrics", withToken: false)
+        #expect(page.status == 200 && page.text.contains("Content-Type: text/plain; version=0.0.4"))
+        let lines = page.text.split(separator: "\r\n").last?.split(separator: "\n").map(String.init) ?? []
+        for line in [
+          #"stepwise_fleet_jobs{name="Import",state="failed"} 2"#,
+          #"stepwise_fleet_jobs{name="Mail",state="queued"} 1"#,
+          #"stepwise_fleet_jobs{name="Mail",state="running"} 0"#, #"stepwise_fleet_workers{name="Import"} 1"#,
+          #"stepwise_fleet_paused{name="Mail"} 1"#, #"stepwise_fleet_paused{name="quote\" and \\"} 1"#,
+          #"stepwise_fleet_worker_running{worker="web-1 (host a)",id="7"} 1"#, "# TYPE stepwise_fleet_jobs gauge",
+        ] { #expect(lines.contains(line), "\(line) is not in \(lines)") }
+        let oldest = lines.first { $0.hasPrefix(#"stepwise_fleet_oldest_queued_seconds{name="Mail"} "#) }
+        let age = oldest.flatMap { $0.split(separator: " ").last.flatMap { Double($0) } }
+        #expect((400..<1_000).contains(age ?? 0), "\(oldest ?? "none")")
+        // Each line is a comment or a sample.
+        let sample = /[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.e-]+/
+        #expect(lines.allSatisfy { $0.hasPrefix("# ") || $0.wholeMatch(of: sample) != nil }, "\(lines)")
+        #expect(try await site.send("health", withToken: false).text.contains("1 workers have a lease"))
+        for path in ["metrics", "health"] {
+          #expect(try await site.send(path, host: "evil.example", withToken: false).status == 403)
+        }
+      }
+    }
+
+    @Test
+    func `The health says when the database does not answer`() async throws {
+      let fleet = Fleet("host=127.0.0.1 port=1", configuration: FleetConfiguration(listens: false))
+      let sample = try await SampleFleet()
+      let site = Site(sample: sample, server: try FleetServer(fleet, hasValues: false))
+      for path in ["health", "metrics"] { #expect(try await site.send(path, withToken: false).status == 503) }
+      site.server.server.stop()
+      try await sample.drop()
+    }
+
+    // G211
+    @Test
+    func `A page that is read-only changes nothing and has no button`() async throws {
+      try await withSite(isReadOnly: true) { site in
+        for path in ["", "jobs", "jobs?state=failed", "job?id=failed-1", "job?id=queued-1"] {
+          let page = try await site.send(path)
+          #expect(page.status == 200 && !page.text.contains("method=\"post\""), "\(path)")
+        }
+        for (action, body) in [
+          ("retry", "id=failed-1"), ("pause", "name=Import"), ("bulk", "action=retry&state=failed&sure=yes"),
+        ] {
+          let reply = try await site.post(action, body)
+          #expect(reply.status == 403 && reply.text.contains("read-only"), "\(action)")
+        }
+        #expect(try await site.sample.fleet.status(of: "failed-1")?.state == .failed)
+        #expect(try await site.sample.fleet.status(of: "failed-1")?.isPaused == false)
+      }
+    }
+
+    // G211
+    @Test
+    func `Behind a proxy the page accepts its host and origin, and no other`() async throws {
+      try await withSite(url: "https://ops.example.com/fleet/") { site in
+        let host = "ops.example.com"
+        let page = try await site.send("", host: host)
+        #expect(page.status == 200)
+        func retry(_ host: String, _ origin: String) async throws -> Int {
+          let headers = ["Origin: \(origin)"]
+          return try await site.send("retry", method: "POST", body: "id=failed-1", host: host, headers: headers).status
+        }
+        for (host, origin) in [
+          (host, "http://ops.example.com"), (host, "https://evil.example"), (host, "http://\(site.host)"),
+          (site.host, "https://ops.example.com"), ("evil.example", "https://evil.example"),
+        ] { #expect(try await retry(host, origin) == 403, "\(host) \(origin)") }
+        #expect(try await retry(host, "https://ops.example.com") == 303)
+        #expect(try await site.sample.fleet.status(of: "failed-1")?.state == .queued)
+        let invalid = try? FleetServer(site.sample.fleet, hasValues: false, url: "ops.example.com")
+        #expect(invalid == nil)
+      }
+    }
+
+    // G211
+    @Test
+    func `A connection without a request is closed`() async throws {
+      try await withSite(idleLimit: .milliseconds(100)) { site in
+        let port = site.port
+        let received: [UInt8]? = await withCheckedContinuation { continuation in
+          Thread.detachNewThread {
+            guard let socket = Socket.connected(port: port) else { return continuation.resume(returning: [1]) }
+            _ = socket.send(Array("GET / HTTP/1.1\r\n".utf8)[...])
+            let received = socket.receive()
+            socket.close()
+            continuation.resume(returning: received)
+          }
+        }
+        #expect(received == nil)
+        let page = try await site.send("")
+        #expect(page.status == 200)
+      }
+    }
+
+    @Test
+    func `A token has at least 20 letters and digits`() throws {
+      let directory = try TemporaryDirectory()
+      let file = directory.url.appending(path: "token").path
+      for (text, isValid) in [("abcdefghij0123456789\n", true), ("short", false), ("abcdefghij0123456789/", false)] {
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        let token = try? FleetServer.token(in: file)
+        #expect(token == (isValid ? "abcdefghij0123456789" : nil))
+      }
     }
 
     @Test

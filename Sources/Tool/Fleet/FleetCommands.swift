@@ -20,39 +20,52 @@ import CommandKit
 
   extension Tool {
     private static let schema = ("--schema <name>", "the tables' schema, if not stepwise")
-    private static let state = ("--state <states>", "only these, such as failed,cancelled")
+    private static let job = ("--job", "the word is the id of a job, not a name")
 
     static let fleetCommands = [
-      command("status", "shows jobs by name, workers, the last hour") { try await $0.status() },
+      command("status", "shows jobs by name, their errors, workers") { try await $0.status() },
       command(
         "jobs",
-        "lists jobs",
-        options: [
-          state, ("--name <name>", "only those of this progression"),
-          ("--search <text>", "only those whose id, key or error contains it"),
+        "lists jobs, and what they wait for",
+        options: FleetCommand.filter + [
           ("--after <id>", "those after this id, for the next page"),
           ("--limit <number>", "how many at most, instead of 50"),
         ]
       ) { try await $0.jobs() },
-      command("show <id>", "shows one job: its state, stages, errors", options: [values]) { try await $0.show() },
-      command("retry <id> …", "queues failed or cancelled jobs again") {
-        let refusal = { (status: FleetStatus) in status.retryRefusal ?? "only a failed or cancelled job can be retried"
-        }
-        try await $0.change(refusal) { try await $0.requeue($1) }
+      command("show <id>", "shows one job: its wait, attempts, stages", options: [values]) { try await $0.show() },
+      command("retry …", "queues failed jobs again, by id or filter", options: FleetCommand.bulk) {
+        try await $0.change(.retry) { try await $0.requeue($1) }
       },
-      command("cancel <id> …", "cancels jobs", options: [("--reason <text>", "the reason, for the job's status")]) {
-        let reason = $0.arguments.options["reason"] ?? "cancelled by hand"
-        return try await $0.change({ _ in "it has ended, so it cannot be cancelled" }) {
-          try await $0.cancel($1, reason: reason)
-        }
-      },
-      command("pause <name>", "starts no further job of a progression") { try await $0.pause(true) },
-      command("resume <name>", "starts jobs of a paused progression again") { try await $0.pause(false) },
       command(
-        "prune",
-        "removes jobs that have ended",
-        options: [("--older-than <age>", "how long ago, such as 12h or 7d; required"), state]
-      ) { try await $0.prune() },
+        "cancel …",
+        "cancels jobs, by id or filter",
+        options: FleetCommand.bulk + [("--reason <text>", "the reason, for the job's status")]
+      ) {
+        let reason = $0.arguments.options["reason"] ?? "cancelled by hand"
+        try await $0.change(.cancel(reason: reason)) { try await $0.cancel($1, reason: reason) }
+      },
+      command(
+        "prioritize …",
+        "sets a priority, by id or filter",
+        options: FleetCommand.bulk + [("--priority <number>", "the priority; required")]
+      ) { try await $0.prioritize() },
+      command("pause <name>", "starts no further job of a progression", options: [job]) { try await $0.pause(true) },
+      command("resume <name>", "starts jobs of a paused progression again", options: [job]) {
+        try await $0.pause(false)
+      },
+      command("prune", "removes jobs that have ended, by filter", options: FleetCommand.bulk) {
+        try await $0.prune()
+      },
+      command(
+        "schedules",
+        "lists schedules with their next times",
+        options: [("--run <schedule>", "enqueue a job of this one now")]
+      ) { try await $0.schedules() },
+      command(
+        "health",
+        "checks the database and a worker's lease",
+        options: [("--worker <name>", "fail unless a worker of this name has a lease")]
+      ) { try await $0.health() },
       ToolCommand(line: "fleet sql", summary: "prints the SQL that creates the tables", options: [schema]) {
         let sql = FleetCommand.fleet("", $0).schemaSQL + ";"
         $1.show(sql.split(separator: "\n").map(String.init), .object([("sql", .string(sql))]))
@@ -61,7 +74,12 @@ import CommandKit
       command(
         "serve",
         "opens a page for a browser on 127.0.0.1",
-        options: [("--port <number>", "the port, instead of a free one"), values]
+        options: [
+          ("--port <number>", "the port, instead of a free one"), values,
+          ("--read-only", "a page that changes nothing"),
+          ("--url <url>", "its address behind a reverse proxy"),
+          ("--token-file <file>", "a file with the token, instead of a random one"),
+        ]
       ) { try await $0.serve() },
     ]
 
@@ -124,44 +142,30 @@ import CommandKit
       let steps = job.steps.map { $0.record(hasValue: arguments.has("values")) }
       let refused = job.refusedSignals.isEmpty ? [] : job.refusedTable(hasValues: arguments.has("values")).lines + [""]
       let lines = job.trace.text.split(separator: "\n").map(String.init) + [""]
-      output.show(job.status.record, steps: steps, lines + refused)
+      let attempts = job.attempts.isEmpty ? [] : job.attemptTable.lines + [""]
+      output.show(
+        job.status.record,
+        steps: steps,
+        lines + attempts + refused,
+        also: [("attempts", .list(job.attempts.map(\.record)))]
+      )
     }
 
-    /// Changes jobs one by one, and reports for each what came of it.
-    func change(_ refusal: (FleetStatus) -> String, _ change: (Fleet, String) async throws -> Bool) async throws {
-      var (records, code) = ([Record](), ExitCode.success)
-      for id in arguments.words {
-        let isDone = try await change(fleet, id)
-        let status = try await fleet.status(of: id)
-        let state = status.map { $0.isCancelling ? "cancelling" : "\($0.state)" }
-        let problem = isDone ? nil : status == nil ? "\(FleetError.notFound(id: id))" : status.map(refusal)
-        if !isDone { code = status == nil && code != .failure ? .notFound : .failure }
-        records.append([("id", .string(id)), ("state", .string(state)), ("problem", .string(problem))])
+    func schedules() async throws {
+      if let name = arguments.options["run"] {
+        return output.show([("id", .string(try await fleet.runSchedule(name)))])
       }
-      output.show(Table(records, ["id", "state", "problem"], else: "").lines, .list(records))
-      if code != .success { throw CommandError("not every job was changed", code: code) }
+      let schedules = try await fleet.schedules().map(\.record)
+      output.show(Table(schedules, FleetSchedule.columns, else: "There are no schedules.").lines, .list(schedules))
     }
 
-    func pause(_ isPaused: Bool) async throws {
-      let name = arguments.words[0]
-      let isKnown = try await fleet.names(endedWithin: .seconds(86_400)).contains { $0.name == name }
-      let isChanged = isPaused ? try await fleet.pause(name) : try await fleet.resume(name)
-      let note = isKnown ? nil : "no worker and no recent job has this name"
-      output.show([
-        ("name", .string(name)), ("paused", .flag(isPaused)), ("changed", .flag(isChanged)), ("note", .string(note)),
-      ])
-    }
-
-    func prune() async throws {
-      let units: [Character: Int] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-      guard let text = arguments.options["older-than"], let unit = text.last.flatMap({ units[$0] }),
-        let number = Int(text.dropLast()), (0...1_000_000).contains(number)
-      else { throw CommandError("pass --older-than with an age such as 30m, 12h or 7d", code: .usage) }
-      let states = try arguments.options["state"].map { try Self.states($0) } ?? [.done, .cancelled]
-      guard states.allSatisfy(\.isFinal) else {
-        throw CommandError("only jobs that have ended can be pruned: done, failed, cancelled", code: .usage)
+    func health() async throws {
+      let workers = try await fleet.workers()
+      output.show([("database", .string("ok")), ("workers", .number(workers.count))])
+      guard let name = arguments.options["worker"] else { return }
+      if !workers.contains(where: { $0.name == name }) {
+        throw CommandError("no worker of the name '\(name)' has a lease", code: .failure)
       }
-      output.show([("removed", .number(try await fleet.prune(olderThan: .seconds(number * unit), states: states)))])
     }
 
     func watch() async throws {
@@ -176,14 +180,22 @@ import CommandKit
 
     func serve() async throws {
       let port = try arguments.number("port", in: 1...65_535, otherwise: 0)
-      let page = try FleetServer(fleet, hasValues: arguments.has("values"), port: UInt16(port))
+      let page = try FleetServer(
+        fleet,
+        hasValues: arguments.has("values"),
+        isReadOnly: arguments.has("read-only"),
+        port: UInt16(port),
+        url: arguments.options["url"],
+        token: try arguments.options["token-file"].map { try FleetServer.token(in: $0) }
+      )
       defer { page.server.stop() }
-      let note = "everyone who has this address can read and change the fleet; Ctrl-C closes it"
+      let rights = arguments.has("read-only") ? "read" : "read and change"
+      let note = "everyone who has this address can \(rights) the fleet; Ctrl-C closes it"
       output.show([("address", .string(page.address)), ("note", .string(note))])
       while true { try await Task.sleep(for: .seconds(3_600)) }
     }
 
-    fileprivate static func states(_ text: String?) throws(CommandError) -> Set<FleetState> {
+    static func states(_ text: String?) throws(CommandError) -> Set<FleetState> {
       let all = FleetState.all.map(\.description)
       let words = (text ?? "").split(separator: ",").map(String.init)
       if let word = words.first(where: { !all.contains($0) }) {
@@ -194,28 +206,16 @@ import CommandKit
   }
 
   extension Fleet {
-    /// Returns a page of jobs with filters by their names: state, name, search and after.
-    func jobs(_ filters: [String: String], limit: Int) async throws -> FleetPage {
-      let states = try FleetCommand.states(filters["state"])
-      let (name, text, last) = (filters["name"], filters["search"], filters["after"])
-      return try await jobs(in: states, named: name, containing: text, after: last, limit: limit)
+    /// Returns a page of jobs with a filter, after an id.
+    func jobs(_ options: [String: String], limit: Int) async throws -> FleetPage {
+      try await jobs(matching: FleetFilter(options), after: options["after"], limit: limit)
     }
   }
 
   extension FleetPage {
     var table: Table {
-      let names = ["id", "name", "state", "paused", "stage", "attempt", "enqueued", "error", "reason"]
+      let names = ["id", "name", "state", "waitsFor", "stage", "attempt", "enqueued", "error", "reason"]
       return Table(jobs.map(\.record), names, else: "There are no such jobs.")
-    }
-  }
-
-  extension FleetStatus {
-    /// Why a chain that has ended is not retried, and what can be done instead; nil for another job.
-    var retryRefusal: String? {
-      guard state == .failed || state == .cancelled, !isRequeueable else { return nil }
-      return
-        "It \(state == .failed ? "failed" : "was cancelled") and has undone its steps, so there is nothing to retry. "
-        + "Enqueue it again: under a new id, or under this one with `replacing: .finished`."
     }
   }
 #endif

@@ -13,6 +13,7 @@
   struct FleetReport: Sendable {
     let names: [FleetNameStatus]
     let workers: [FleetWorkerStatus]
+    let errors: [FleetErrorGroup]
     /// The last hour, by minute.
     let minutes: [FleetActivity]
     let began = ContinuousClock.now
@@ -24,6 +25,7 @@
     init(of fleet: Fleet, after earlier: FleetReport? = nil) async throws {
       names = try await fleet.names()
       workers = try await fleet.workers()
+      errors = try await fleet.errors()
       let age = began - (earlier?.began ?? began - .seconds(3_480)) + .seconds(120)
       // The first minute that is read again may be incomplete.
       let all = ((earlier?.minutes ?? []) + (try await fleet.activity(within: min(age, .seconds(3_600)))))
@@ -43,16 +45,21 @@
       Table(workers.map(\.record), ["worker", "running", "lease"], else: "No worker has a lease.")
     }
 
+    var errorTable: Table {
+      Table(errors.map(\.record), ["count", "name", "failed", "error"], else: "No job has failed.")
+    }
+
     var lines: [String] {
       let (done, failed) = minutes.reduce((0, 0)) { ($0.0 + $1.doneCount, $0.1 + $1.failedCount) }
       let last = minutes.last.map { ["The last minute of these:"] + Table.lines(of: $0.record) } ?? []
-      return nameTable.lines + [""] + workerTable.lines
+      return nameTable.lines + [""] + errorTable.lines + [""] + workerTable.lines
         + ["", "In the last hour: \(done) done, \(failed) failed."] + last
     }
 
     var json: JSON {
       .object([
-        ("names", .list(names.map(\.record))), ("workers", .list(workers.map(\.record))),
+        ("names", .list(names.map(\.record))), ("errors", .list(errors.map(\.record))),
+        ("workers", .list(workers.map(\.record))),
         ("lastHour", .list(minutes.map(\.record))),
       ])
     }
@@ -83,6 +90,37 @@
       [
         ("start", .time(start.timeIntervalSince1970)), ("done", .number(doneCount)), ("failed", .number(failedCount)),
         ("p50", .duration(median)), ("p99", .duration(percentile99)),
+      ]
+    }
+  }
+
+  extension FleetAttempt {
+    var record: Record {
+      [
+        ("stage", .number(stage)), ("attempt", .number(number)), ("worker", .string(worker)),
+        ("started", .time(startedAt.timeIntervalSince1970)), ("ended", .time(endedAt?.timeIntervalSince1970)),
+        ("outcome", .string(outcome)), ("error", .string(error)),
+      ]
+    }
+  }
+
+  extension FleetErrorGroup {
+    var record: Record {
+      [
+        ("count", .number(count)), ("name", .string(name)), ("failed", .time(lastFailedAt.timeIntervalSince1970)),
+        ("error", .string(error)), ("example", .string(exampleID)),
+      ]
+    }
+  }
+
+  extension FleetSchedule {
+    static let columns = ["schedule", "cron", "zone", "name", "next", "last"]
+
+    var record: Record {
+      [
+        ("schedule", .string(name)), ("cron", .string(cron)), ("zone", .string(timeZone)),
+        ("name", .string(progression)),
+        ("next", .time(nextAt.timeIntervalSince1970)), ("last", .string(lastID)),
       ]
     }
   }
@@ -126,6 +164,7 @@
   struct JobTimeline: Sendable {
     let status: FleetStatus
     let steps: [StoredSteps.Step]
+    let attempts: [FleetAttempt]
     /// The signals that its steps could not read.
     let refusedSignals: [FleetRefusedSignal]
 
@@ -138,6 +177,7 @@
       }
       self.status = status
       refusedSignals = try await fleet.refusedSignals(of: id)
+      attempts = try await fleet.attempts(of: id)
       if status.progression.hasPrefix("chain ") {
         var run = StoredSteps()
         for (entry, time) in try await fleet.entries(of: id) { run.apply(entry: entry, at: time) }
@@ -146,6 +186,11 @@
       } else {
         steps = Self.stages(try await fleet.history(of: id), of: status)
       }
+    }
+
+    var attemptTable: Table {
+      let names = ["attempt", "stage", "worker", "started", "ended", "outcome", "error"]
+      return Table(attempts.map(\.record), names, else: "No worker has claimed it.")
     }
 
     /// The refused signals; their values, and the reasons, which may have parts of them, only if requested.
@@ -207,7 +252,9 @@
     var record: Record {
       [
         ("id", .string(id)), ("name", .string(progression)), ("state", .string("\(state)")),
-        ("paused", .flag(isPaused)), ("stage", .number(stageCount)), ("attempt", .number(attempt)),
+        ("waitsFor", .string(wait?.description)), ("since", .time(wait?.since.timeIntervalSince1970)),
+        ("until", .time(wait?.until?.timeIntervalSince1970)), ("paused", .flag(isPaused || pausedAt != nil)),
+        ("stage", .number(stageCount)), ("attempt", .number(attempt)),
         ("priority", .number(priority)), ("key", .string(key)), ("parent", .string(parent)),
         ("worker", .number(worker.map(Int.init))), ("error", .string(error)), ("note", .string(note)),
         ("cancelling", .flag(isCancelling)),

@@ -41,16 +41,18 @@
     static func note(_ text: String) -> HTML { "<p class=\"note\">\(text)</p>" }
 
     /// A button that changes something; with a question, the script shows it first.
-    static func button(_ action: String, _ field: String, _ value: String, question: String? = nil) -> HTML {
-      """
-      <form method="post" action="\(action)"\(question.map { " data-question=\"\($0)\"" } as HTML?)>
-      <input type="hidden" name="\(field)" value="\(value)"><button>\(action.capitalized)</button></form>
-      """
+    static func button(_ action: String, _ fields: [(String, String)], label: String, question: String? = nil) -> HTML {
+      let hidden = fields.map { "<input type=\"hidden\" name=\"\($0)\" value=\"\($1)\">" as HTML }
+      return """
+        <form method="post" action="\(action)"\(question.map { " data-question=\"\($0)\"" } as HTML?)>
+        \(hidden)<button>\(label)</button></form>
+        """
     }
 
     static func value(_ name: String, _ value: JSON) -> HTML {
       switch (name, value) {
-      case ("id", .string(let id?)), ("parent", .string(let id?)): link(to: id)
+      case ("id", .string(let id?)), ("parent", .string(let id?)), ("last", .string(let id?)): link(to: id)
+      case ("waitsFor", .string(let wait?)): "waits for \(wait)"
       case ("state", .string(let state?)): badge(state)
       case ("paused", .flag(true)): badge("paused")
       case (_, .time(let time?)): "<time title=\"\(value.plain ?? "")\">\(JSON.relative(time))</time>"
@@ -197,6 +199,9 @@
       .timeline { padding: 0; }
       .timeline svg { display: block; width: 100%; }
       .stale { opacity: 0.5; }
+      .buttons, .bulk { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; }
+      .bulk input { width: 80px; }
+      progress { vertical-align: middle; accent-color: var(--blue); }
       @media (max-width: 820px) {
         thead, td.zero, td:empty { display: none; }
         tr { display: flex; flex-wrap: wrap; gap: 0 14px; padding: 8px 0; border-top: 1px solid var(--line); }
