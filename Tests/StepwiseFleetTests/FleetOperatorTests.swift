@@ -409,6 +409,43 @@
       #expect(heard.all == ["q\(worker)", "end"])
     }
 
+    // G209
+    @Test
+    func `The tables of an earlier version are converted with their jobs, and no table is rewritten`() async throws {
+      let fleet = test.fleet()
+      let (schema, pool) = (fleet.database.schema, PostgresPool(server ?? "", size: 1))
+      try await pool.run(schema.script(of: Array(PostgresSchema.steps.prefix(2))))
+      func run(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> PostgresRow? {
+        try await pool.run(schema.statement(sql), parameters).first
+      }
+      let encoded = String(decoding: try JSONEncoder().encode(Work.script()), as: UTF8.self)
+      _ = try await run(
+        """
+        INSERT INTO @.jobs (id, name, priority, state, run_at, keeps_stages, first_shape, first, shape, error, finished_at, worker)
+        SELECT state, $1, 0, state, now(), true, 0, $2, 0, CASE WHEN state = 'failed' THEN 'disk full' END,
+          CASE WHEN state = 'failed' THEN now() END, CASE WHEN state = 'running' THEN 7 END
+        FROM unnest('{queued,running,failed}'::text[]) AS s(state)
+        """,
+        [.text(Self.name), .text(encoded)]
+      )
+      let file = "SELECT relfilenode::bigint FROM pg_class WHERE oid = '@.jobs'::regclass"
+      let before = try await run(file)?.integer(0)
+      let steps = try await fleet.migrate()
+      #expect(steps.before == 2 && steps.after == PostgresSchema.steps.count)
+      #expect(try await run(file)?.integer(0) == before)
+      let valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = '@.jobs_active'::regclass"
+      #expect(try await run(valid)?.isTrue(0) == true)
+      let again = try await fleet.migrate()
+      #expect(again.before == again.after)
+      #expect(try await wait(fleet, "queued")?.reason == .type)
+      #expect(try await fleet.attempts(of: "failed").isEmpty)
+      fleet.register(Work.self)
+      #expect(try await fleet.apply(.retry, to: FleetFilter(states: [.failed])).changedCount == 1)
+      try await test.withWorkers([fleet]) { () async throws in
+        for id in ["queued", "failed", "running"] { #expect(try await fleet.result(of: id, as: Work.self) == 3) }
+      }
+    }
+
     // G208
     @Test
     func `Statements have the same name on each connection, and no other has it`() async throws {

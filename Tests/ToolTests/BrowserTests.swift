@@ -86,6 +86,101 @@
       }
     }
 
+    /// Compares the colour of each text with what is behind it, and lists those whose contrast is below 4.5.
+    private static let contrast = #"""
+      <script>
+      const parse = text => { const n = text.match(/[0-9.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n }
+      const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1)
+      const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b }
+      const ratio = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05) }
+      const behind = element => {
+        const layers = []
+        for (let e = element; e; e = e.parentElement) {
+          layers.push(parse(getComputedStyle(e).backgroundColor))
+          if (layers.at(-1)[3] === 1) break
+        }
+        const canvas = matchMedia("(prefers-color-scheme: dark)").matches ? [18, 18, 18, 1] : [255, 255, 255, 1]
+        return layers.reverse().reduce((under, top) => over(top, under), canvas)
+      }
+      const low = []
+      let count = 0
+      const check = (element, text, colour, back) => {
+        count += 1
+        const value = ratio(over(parse(colour), back), back)
+        if (value < 4.5) low.push(`${value.toFixed(2)} ${colour} on ${back} ${text.trim().slice(0, 30)}`)
+      }
+      for (const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); walker.nextNode();) {
+        const [node, e] = [walker.currentNode, walker.currentNode.parentElement]
+        if (!node.data.trim() || e.closest("script, style, noscript, title") || !e.getClientRects().length) continue
+        const style = getComputedStyle(e)
+        if (!(e instanceof SVGElement)) { check(e, node.data, style.color, behind(e)); continue }
+        const svg = e.closest("svg"), box = e.getBoundingClientRect(), x = box.left + 1, y = (box.top + box.bottom) / 2
+        let back = behind(svg)
+        for (const shape of svg.querySelectorAll("rect")) {
+          if (!(shape.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING)) break
+          const b = shape.getBoundingClientRect(), fill = getComputedStyle(shape).fill
+          if (fill !== "none" && b.left <= x && x <= b.right && b.top <= y && y <= b.bottom) {
+            const top = parse(fill)
+            top[3] *= getComputedStyle(shape).opacity * getComputedStyle(shape).fillOpacity
+            back = over(top, back)
+          }
+        }
+        check(e, node.data, style.fill, back)
+      }
+      for (const input of document.querySelectorAll("input[placeholder]")) {
+        check(input, input.placeholder, getComputedStyle(input, "::placeholder").color, behind(input))
+      }
+      document.body.append(`CHECKED ${count} LOW ${low.length} ${low.join("; ")} END`)
+      </script>
+      """#
+
+    // G212
+    @Test(arguments: [0, 10, 10_000])
+    func `Every text has a contrast of at least 4.5, in light and dark, on small and large screens`(count: Int)
+      async throws
+    {
+      let sample = try await SampleFleet()
+      if count > 0 { try await sample.fillWithTen() }
+      if count > 10 { try await sample.fill(count - 10) }
+      if count > 0 { try await sample.fleet.schedule("nightly", cron: "0 3 * * *", SampleFleet.Import.done(1)) }
+      let pages = FleetSite(
+        pages: FleetPages(hasValues: true, isReadOnly: false),
+        snapshots: FleetSnapshots(sample.fleet)
+      )
+      // The page without its own script, and with one that measures.
+      let server = try LoopbackServer { request in
+        let (reply, done) = (Once<LoopbackServer.Reply>(), DispatchSemaphore(value: 0))
+        _ = spawn {
+          reply.settle(await pages.reply(to: request, path: String(request.path.dropFirst())))
+          done.signal()
+        }
+        done.wait()
+        let text = String(decoding: reply.settled?.body ?? [], as: UTF8.self)
+        let body = text.components(separatedBy: "<script nonce")[0]
+        return .ok(Array((body + Self.contrast).utf8), contentType: "text/html; charset=utf-8")
+      }
+      defer { server.stop() }
+      var paths = ["/", "/jobs", "/jobs?search=none"]
+      if count == 10 { paths += ["failed-1", "mail-1", "running-1", "cancelled-1", "done-1"].map { "/job?id=\($0)" } }
+      while try await pages.snapshots.latest(waitingUpTo: .seconds(10)) == nil {}
+      for path in paths {
+        for width in [400, 1_200] {
+          for scheme in [0, 1] {
+            let page = try await chromium([
+              "--window-size=\(width),1200", "--blink-settings=preferredColorScheme=\(scheme)",
+              "--virtual-time-budget=1000",
+              "--dump-dom", server.address + path,
+            ]) { $0.contains(" END") }
+            let result = page.components(separatedBy: "CHECKED ").last?.components(separatedBy: " END").first ?? ""
+            let checked = Int(result.prefix { $0.isNumber }) ?? 0
+            #expect(checked > 10 && result.contains(" LOW 0"), "\(path) \(width) \(scheme): \(result.prefix(900))")
+          }
+        }
+      }
+      try await sample.drop()
+    }
+
     @Test(arguments: [0, 10, 100_000])
     func `The page shows up to 100,000 jobs, and refreshes`(count: Int) async throws {
       let sample = try await SampleFleet()

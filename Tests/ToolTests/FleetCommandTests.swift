@@ -253,6 +253,17 @@
     }
 
     @Test
+    func `The tables are created or converted by a command`() async throws {
+      try await withFleet { sample, fleet in
+        #expect(await fleet("migrate").lines.last == "note    the tables are up to date")
+        let schema = "tool_\(UUID().uuidString.prefix(8))"
+        let created = await tool(["fleet", "migrate", "--database", SampleFleet.server ?? "", "--schema", schema])
+        #expect(created.lines.last == "note    the tables were created", "\(created)")
+        try await sample.fleet.database.run("DROP SCHEMA \"\(schema)\" CASCADE")
+      }
+    }
+
+    @Test
     func `Jobs that ended are pruned by age and state`() async throws {
       try await withFleet { _, fleet in
         #expect(await fleet("prune").code == .usage)

@@ -166,6 +166,11 @@
     /// runs it before you deploy a new version. A program whose tables are up to date runs none of it.
     public var schemaSQL: String { database.schema.script }
 
+    /// Creates the tables, or brings those of an earlier version up to date, and returns how many steps had run and have run.
+    ///
+    /// The first operation does so, too. This one builds indexes without blocking writes.
+    package func migrate() async throws -> (before: Int, after: Int) { try await database.convert() }
+
     /// Statements that let one role enqueue jobs and read what becomes of them, and another one run and operate them.
     ///
     /// Run them after ``schemaSQL``, and again after each new version of it. An enqueuer can change no job: cancelling,

@@ -21,9 +21,14 @@
         ADD COLUMN IF NOT EXISTS claimed_by text,
         ADD COLUMN IF NOT EXISTS attempts jsonb;
       -- Parked jobs take no slot, so those that do are found without them.
-      CREATE INDEX IF NOT EXISTS jobs_active ON @.jobs (worker, is_parked) WHERE state = 'running';
+      CREATE INDEX IF NOT EXISTS \(index);
       DROP INDEX IF EXISTS @.jobs_running;
       """
+
+    private static let index = "jobs_active ON @.jobs (worker, is_parked) WHERE state = 'running'"
+
+    /// Builds the index without blocking writes; it cannot run in a transaction.
+    static let onlineIndex = "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(index)"
 
     static let triggers = """
       DROP TRIGGER IF EXISTS keep_paused ON @.jobs;

@@ -39,6 +39,14 @@
       try await renewals.run(schema.statement(sql), parameters, within: limit, attempts: 1)
     }
 
+    /// Brings the tables up to date, and returns how many steps had run and how many have.
+    func convert() async throws -> (before: Int, after: Int) {
+      let before = try await schema.stepCount(pool)
+      try await schema.prepareOnline(pool, after: before)
+      try await migrate()
+      return (before, try await schema.stepCount(pool))
+    }
+
     /// Whether there are tables.
     var isInstalled: Bool {
       get async throws { try await schema.has("jobs", pool) }
@@ -89,7 +97,7 @@
     /// One statement per step; a step that has run never changes.
     ///
     /// The last one creates the functions as well, or replaces them.
-    private static let steps: [String] = {
+    static let steps: [String] = {
       var steps = [
         [FleetTables.tables, FleetTables.triggerFunctions, FleetTables.triggers],
         [FleetTables.changes],
@@ -111,11 +119,26 @@
     /// A transaction holds an advisory lock while it checks and changes the schema, so it is atomic.
     func migrate(_ pool: PostgresPool) async throws {
       try check()
-      if try await has("passed", pool) {
-        let count = try await pool.run(statement("SELECT count(*) FROM @.migrations")).first?.integer(0) ?? 0
-        if count >= Self.steps.count { return }
+      if try await stepCount(pool) < Self.steps.count { try await pool.run(script) }
+    }
+
+    /// The number of steps that have run.
+    func stepCount(_ pool: PostgresPool) async throws -> Int {
+      guard try await has("passed", pool) else { return 0 }
+      return Int(try await pool.run(statement("SELECT count(*) FROM @.migrations")).first?.integer(0) ?? 0)
+    }
+
+    /// Builds the indexes of steps that have not run, while others read and write the tables.
+    ///
+    /// The steps themselves are a transaction, which would block writes until the index is built.
+    func prepareOnline(_ pool: PostgresPool, after count: Int) async throws {
+      guard (2..<Self.steps.count).contains(count) else { return }
+      // One that was cut off is not valid.
+      let isBroken = "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid)"
+      if try await pool.run(isBroken, [.text("\(quoted).jobs_active")]).first?.isTrue(0) == true {
+        try await pool.run(statement("DROP INDEX CONCURRENTLY @.jobs_active"))
       }
-      try await pool.run(script)
+      try await pool.run(statement(OperatorTables.onlineIndex), within: .seconds(86_400))
     }
 
     func has(_ table: String, _ pool: PostgresPool) async throws -> Bool {
@@ -123,8 +146,10 @@
     }
 
     /// One statement that runs the steps that have not run.
-    var script: String {
-      let steps = Self.steps.enumerated().map { index, step in
+    var script: String { script(of: Self.steps) }
+
+    func script(of all: [String]) -> String {
+      let steps = all.enumerated().map { index, step in
         """
           IF NOT EXISTS (SELECT FROM @.migrations WHERE step = \(index)) THEN
             \(step)

@@ -20,6 +20,7 @@ import CommandKit
 
   extension Tool {
     private static let schema = ("--schema <name>", "the tables' schema, if not stepwise")
+    private static let database = ("--database <string>", "the connection string, instead of $STEPWISE_FLEET")
     private static let job = ("--job", "the word is the id of a job, not a name")
 
     static let fleetCommands = [
@@ -70,6 +71,12 @@ import CommandKit
         let sql = FleetCommand.fleet("", $0).schemaSQL + ";"
         $1.show(sql.split(separator: "\n").map(String.init), .object([("sql", .string(sql))]))
       },
+      ToolCommand(line: "fleet migrate", summary: "creates or converts the tables", options: [database, schema]) {
+        let connection = try FleetCommand.connection($0)
+        let (before, after) = try await FleetCommand.fleet(connection, $0).migrate()
+        let note = before == after ? "the tables are up to date" : before == 0 ? "the tables were created" : "converted"
+        $1.show([("before", .number(before)), ("after", .number(after)), ("note", .string(note))])
+      },
       command("watch", "shows the status until Ctrl-C") { try await $0.watch() },
       command(
         "serve",
@@ -89,8 +96,7 @@ import CommandKit
       options: [ToolCommand.Option] = [],
       _ body: @escaping @Sendable (FleetCommand) async throws -> Void
     ) -> ToolCommand {
-      let database = ("--database <string>", "the connection string, instead of $STEPWISE_FLEET")
-      return ToolCommand(line: "fleet \(line)", summary: summary, options: options + [database, schema]) {
+      ToolCommand(line: "fleet \(line)", summary: summary, options: options + [database, schema]) {
         try await body(FleetCommand($0, $1))
       }
     }
@@ -106,15 +112,20 @@ import CommandKit
     ///
     /// - Throws: `CommandError` when there is no fleet: its operations would create the tables.
     init(_ arguments: Arguments, _ output: Output) async throws {
-      let variable = ProcessInfo.processInfo.environment["STEPWISE_FLEET"] ?? ""
-      guard let connection = arguments.options["database"] ?? (variable.isEmpty ? nil : variable) else {
-        throw CommandError("set STEPWISE_FLEET='host=db.internal dbname=work', or pass --database", code: .usage)
-      }
+      let connection = try Self.connection(arguments)
       (fleet, self.arguments, self.output) = (Self.fleet(connection, arguments), arguments, output)
       guard try await fleet.isInstalled else {
         let problem = "there is no fleet in the schema '\(fleet.schemaName)'; --schema names another"
         throw CommandError(problem, code: .notFound)
       }
+    }
+
+    static func connection(_ arguments: Arguments) throws(CommandError) -> String {
+      let variable = ProcessInfo.processInfo.environment["STEPWISE_FLEET"] ?? ""
+      guard let connection = arguments.options["database"] ?? variable.nonEmpty else {
+        throw CommandError("set STEPWISE_FLEET='host=db.internal dbname=work', or pass --database", code: .usage)
+      }
+      return connection
     }
 
     static func fleet(_ connection: String, _ arguments: Arguments) -> Fleet {
