@@ -113,7 +113,6 @@ enum Tool {
     """
     usage: stepctl <command> [options]; --help after a command shows its options.
     \(Table.lines(commands.map { ["  " + $0.line, $0.summary] }).joined(separator: "\n"))
-
     With --json, durations are in seconds, sizes in bytes, times in ISO 8601.
     STEPWISE_FLEET is the fleet's database, such as 'host=db.internal dbname=work'.
     Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 not found, 130 Ctrl-C.

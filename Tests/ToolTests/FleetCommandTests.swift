@@ -106,7 +106,8 @@
         #expect(await fleet("show", "running-1").output.contains("packs <box> 3"))
         let job = try #require(await fleet("show", "running-1", "--json").object)
         #expect(job["note"] as? String == "packs <box> 3")
-        let page = FleetPages.job(try await JobTimeline(of: "running-1", in: sample.fleet), hasValues: false)
+        let pages = FleetPages(hasValues: false, isReadOnly: false)
+        let page = pages.job(try await JobTimeline(of: "running-1", in: sample.fleet))
         #expect(page.text.contains("packs &lt;box&gt; 3"))
       }
     }

@@ -86,9 +86,13 @@
       let process = Process()
       process.executableURL = URL(fileURLWithPath: nginx ?? "")
       process.arguments = ["-p", directory.url.path, "-c", file.path]
-      process.standardError = FileHandle.nullDevice
+      for stream in [\Process.standardOutput, \.standardError] { process[keyPath: stream] = FileHandle.nullDevice }
       try process.run()
-      defer { process.terminate() }
+      // The signals that nginx would end with are blocked in it, as they are in this process.
+      defer {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+      }
       let password = "Authorization: Basic \(Data("ops:secret".utf8).base64EncodedString())"
       func get(_ path: String, _ headers: [String] = [password]) async -> (status: Int, text: String) {
         await send(port, ["GET \(path) HTTP/1.1", "Host: \(host)"] + headers)

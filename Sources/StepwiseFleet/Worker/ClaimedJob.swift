@@ -317,7 +317,7 @@
       let end = waits.compactMap(\.end).min() ?? .max
       if Double(end) > (row.now + 1) * 1_000 {
         let seconds = end == .max ? .infinity : Double(end) / 1_000
-        let job = ParkedJob(claim: row.claim, signals: waits.compactMap(\.signal), end: seconds)
+        let job = ParkedJob(claim: row.claim, signals: waits.flatMap(\.signals), end: seconds)
         _ = spawn { await self.storeParked(job) }
       }
       return true
