@@ -70,7 +70,7 @@ private struct TimelineDrawing {
     @media (prefers-color-scheme: dark) {
       .page { fill: #0d1117; } text { fill: #f0f6fc; } .dim { fill: #9198a1; } .grid { stroke: #3d444d; }
       .succeeded { fill: #3fb950; } .failed { fill: #f85149; } .cancelled { fill: #d29922; }
-      .abandoned { fill: #ab7df8; } .running { fill: #4493f8; }
+      .abandoned { fill: #ab7df8; } .running, .queued, .scheduled, .waiting { fill: #4493f8; }
       .undone { stroke: #3fb950; } .note { fill: #0d1117; stroke: #f0f6fc; }
     }
     @media (max-width: 600px) { text { font-size: 23px; transform: translateY(-3px); } .more { display: none; } }
@@ -84,7 +84,7 @@ private struct TimelineDrawing {
     switch status {
     case .succeeded: "fill=\"#1f883d\""
     case .failed: "fill=\"#cf222e\""
-    case .cancelled: "fill=\"#bf8700\""
+    case .cancelled: "fill=\"#9a6700\""
     case .abandoned: "fill=\"#8250df\""
     default: "fill=\"#0969da\""
     }

@@ -174,7 +174,7 @@
             ]) { $0.contains(" END") }
             let result = page.components(separatedBy: "CHECKED ").last?.components(separatedBy: " END").first ?? ""
             let checked = Int(result.prefix { $0.isNumber }) ?? 0
-            #expect(checked > 10 && result.contains(" LOW 0"), "\(path) \(width) \(scheme): \(result.prefix(900))")
+            #expect(checked > 4 && result.contains(" LOW 0"), "\(path) \(width) \(scheme): \(result.prefix(900))")
           }
         }
       }

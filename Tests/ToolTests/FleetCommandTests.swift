@@ -309,7 +309,7 @@
     func `The SQL creates the tables that a fleet finds`() async throws {
       try await withFleet { sample, _ in
         let schema = "tool_\(UUID().uuidString.prefix(8))"
-        let sql = await tool(["fleet", "sql", "--schema", schema])
+        let sql = await tool(["fleet", "migrate", "--print", "--schema", schema])
         #expect(sql.code == .success && sql.output.hasPrefix("DO $"))
         try await sample.fleet.database.run(sql.output.replacing("@", with: ""))
         #expect(

@@ -67,11 +67,15 @@ import CommandKit
         "checks the database and a worker's lease",
         options: [("--worker <name>", "fail unless a worker of this name has a lease")]
       ) { try await $0.health() },
-      ToolCommand(line: "fleet sql", summary: "prints the SQL that creates the tables", options: [schema]) {
-        let sql = FleetCommand.fleet("", $0).schemaSQL + ";"
-        $1.show(sql.split(separator: "\n").map(String.init), .object([("sql", .string(sql))]))
-      },
-      ToolCommand(line: "fleet migrate", summary: "creates or converts the tables", options: [database, schema]) {
+      ToolCommand(
+        line: "fleet migrate",
+        summary: "creates or converts the tables",
+        options: [("--print", "print the SQL instead, for a role that may not"), database, schema]
+      ) {
+        if $0.has("print") {
+          let sql = FleetCommand.fleet("", $0).schemaSQL + ";"
+          return $1.show(sql.split(separator: "\n").map(String.init), .object([("sql", .string(sql))]))
+        }
         let connection = try FleetCommand.connection($0)
         let (before, after) = try await FleetCommand.fleet(connection, $0).migrate()
         let note = before == after ? "the tables are up to date" : before == 0 ? "the tables were created" : "converted"

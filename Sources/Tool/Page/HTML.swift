@@ -157,7 +157,7 @@
     private static let style: HTML = """
       :root { color-scheme: light dark; --ink: light-dark(#1f2328, #f0f6fc); --dim: light-dark(#59636e, #9198a1);
         --card: light-dark(#fff, #0d1117); --line: light-dark(#d1d9e0, #3d444d); --blue: light-dark(#0969da, #4493f8);
-        --green: light-dark(#1f883d, #3fb950); --red: light-dark(#cf222e, #f85149);
+        --green: light-dark(#1a7f37, #3fb950); --red: light-dark(#cf222e, #f85149);
         --yellow: light-dark(#9a6700, #d29922); --violet: light-dark(#8250df, #ab7df8); }
       * { box-sizing: border-box; overflow-wrap: anywhere; }
       body { margin: 0 auto; max-width: 1200px; padding: 8px 16px; color: var(--ink);
@@ -198,6 +198,7 @@
       .axis { display: flex; justify-content: space-between; padding-left: 64px; font-size: 12px; }
       .timeline { padding: 0; }
       .timeline svg { display: block; width: 100%; }
+      ::placeholder { color: var(--dim); opacity: 1; }
       .stale { opacity: 0.5; }
       .buttons, .bulk { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; }
       .bulk input { width: 80px; }
