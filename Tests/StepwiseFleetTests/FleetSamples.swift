@@ -26,6 +26,22 @@
     var result: Bool? { if case .done = self { true } else { nil } }
   }
 
+  private func operate(_ fleet: Fleet) async throws {
+    if let wait = try await fleet.status(of: "order-7")?.wait {
+      print("order-7 waits for \(wait), since \(wait.since)")  // the signal approval
+    }
+    let filter = FleetFilter(states: [.failed], error: "HTTP 503 from files.example.com")
+    let count = try await fleet.apply(.retry, to: filter, isDryRun: true).applicableCount
+    try await fleet.apply(.retry, to: filter) { print("\($0.changedCount) of \(count)") }
+  }
+
+  private enum Probe { case ok, serviceUnavailable }
+
+  private func probe(_ fleet: Fleet) -> Probe {
+    guard fleet.health.isHealthy else { return .serviceUnavailable }
+    return .ok
+  }
+
   private func limits(_ fleet: Fleet) {
     fleet.register(Import.self, limits: FleetLimits(stageTime: .seconds(60), jobTime: .seconds(3_600))) { error in
       !(error is DecodingError)  // a dead letter at once
