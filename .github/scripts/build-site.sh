@@ -17,7 +17,7 @@ unlisted() { # unlisted CATALOGUE MODULE
   local article name
   for article in "$1"/*.md; do
     name=$(basename "$article" .md)
-    [ "$name" = "$2" ] || grep -qE "^- (<doc:$name>|\[[^]]*\]\($name[.]md\))$" "$1/$2.md" || echo "$article"
+    [ "$name" = "$2" ] || grep -qE "^- \[[^]]*\]\($name[.]md\)$" "$1/$2.md" || echo "$article"
   done
 }
 
@@ -30,6 +30,7 @@ convert() { # convert CATALOGUE MODULE ARCHIVE
     --warnings-as-errors ${hosting[@]+"${hosting[@]}"}
 }
 
+git ls-files -z '*.md' | xargs -0 .github/scripts/articles.pl check
 .github/scripts/symbol-graphs.sh "$work/graphs"
 archives=()
 catalogues() { find "$1" -name Documentation.docc | sort; }

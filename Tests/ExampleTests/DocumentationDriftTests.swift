@@ -88,7 +88,8 @@ struct DocumentationDriftTests {
   private static func exampleSources() throws -> [String] {
     try sources(in: [
       "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/StepwiseFleetTests",
-      "Tests/ObserverAdapters/Sources/ObserverAdapters", "Sources/Tour/Order", pairs,
+      "Tests/ObserverAdapters/Sources/ObserverAdapters", "Tests/ObserverAdapters/Sources/ServiceAdapters",
+      "Sources/Tour/Order", pairs,
     ])
   }
 
