@@ -49,7 +49,7 @@ struct CrashArticleTests {
       }
     }
     @Sendable func failingOrder(_ ledger: EffectLedger) -> Chain<Int, Int> {
-      order(ledger).then("ship") { _ in throw Refused() }
+      order(ledger).appending(Chain("ship") { (_: Int) -> Int in throw Refused() })
     }
 
     try await crashEverywhere(input: 7, order)

@@ -27,4 +27,58 @@ struct DurableArticleTests {
     let cart = ["tea"]
     try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }
   }
+
+  nonisolated struct Hotel: Codable, Sendable {
+    var price: Int
+  }
+
+  nonisolated struct Busy: Error, Codable {}
+
+  /// Stands in for the services of the trip.
+  actor Services {
+    private(set) var log: [String] = []
+    private var failures = 1
+
+    func reserve(_ city: String, key: String?) throws -> Hotel {
+      log.append("reserve \(city)")
+      return Hotel(price: 80)
+    }
+
+    func release(_ hotel: Hotel) throws { log.append("release") }
+
+    func charge(_ price: Int, key: String?) throws {
+      log.append("charge \(price)")
+      if failures > 0 {
+        failures -= 1
+        throw Busy()
+      }
+    }
+
+    func confirm(_ hotel: Hotel) throws { log.append("confirm") }
+  }
+
+  @Test func `Steps are retried and stored together by a scope`() async throws {
+    let services = Services()
+    let (hotels, bank, post) = (services, services, services)
+
+    let trip = Chain("trip") { (city: String) in
+      let hotel = try await steps("book", retry: .init(maxAttempts: 3, backoff: .none)) {
+        let hotel = try await step("hotel") {
+          try await hotels.reserve(city, key: CurrentStep.idempotencyKey)
+        } undo: { hotel in
+          try await hotels.release(hotel)
+        }
+        try await step("charge") { try await bank.charge(hotel.price, key: CurrentStep.idempotencyKey) }
+        return hotel
+      }
+      try await step("mail") { try await post.confirm(hotel) }
+      return hotel
+    }
+
+    let store = MemoryCheckpointStore()
+    #expect(try await trip.run("Oslo", id: "7", in: store).price == 80)
+    #expect(await services.log == ["reserve Oslo", "charge 80", "release", "reserve Oslo", "charge 80", "confirm"])
+    #expect(try await trip.resume(id: "7", in: store).price == 80)
+    #expect(await services.log.count == 6)
+  }
 }

@@ -195,7 +195,6 @@
         await #expect(throws: FleetError.self) {
           try await elsewhere.value(of: "order-7", step: "reserve", as: Int.self)
         }
-        // G225
         #expect(try await elsewhere.status(of: "order-7")?.note == "ships 7 of 9")
         release.settle(())
         _ = try await fleet.result(of: "order-7", as: order)
@@ -213,6 +212,7 @@
       }
     }
 
+    // G225
     @Test
     func `A note is replaced, removed, and gone with its job`() async throws {
       let notes = Lock<[String?]>([])

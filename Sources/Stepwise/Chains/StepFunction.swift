@@ -187,8 +187,16 @@ public func step<Value: Sendable>(
 ///
 /// ```swift
 /// let trip = try await steps("book") {
-///   let hotel = try await step("hotel") { try await reserve(city) } undo: { hotel in try await release(hotel) }
-///   let flight = try await step("flight") { try await buy(city) } undo: { flight in try await refund(flight) }
+///   let hotel = try await step("hotel") {
+///     try await reserve(city)
+///   } undo: { hotel in
+///     try await release(hotel)
+///   }
+///   let flight = try await step("flight") {
+///     try await buy(city)
+///   } undo: { flight in
+///     try await refund(flight)
+///   }
 ///   return Trip(hotel, flight)
 /// }
 /// ```

@@ -65,7 +65,14 @@
     /// exists once under its id, and it receives the signal once.
     ///
     /// ```swift
-    /// try await fleet.enqueue(order, cart, id: "order-7", sending: Approval(by: "Ann"), signal: "approval", signalID: "button-31")
+    /// try await fleet.enqueue(
+    ///   order,
+    ///   cart,
+    ///   id: "order-7",
+    ///   sending: Approval(by: "Ann"),
+    ///   signal: "approval",
+    ///   signalID: "button-31"
+    /// )
     /// ```
     ///
     /// - Parameters:
@@ -255,9 +262,13 @@
   /// for further steps. Otherwise this waits as `step(_:waitFor:)` does, without a slot.
   ///
   /// ```swift
-  /// let answer = try await step("answer", waitForAny: [
-  ///   .signal("approval", Answer.approved), .signal("rejection", Answer.rejected),
-  /// ])
+  /// let answer = try await step(
+  ///   "answer",
+  ///   waitForAny: [
+  ///     .signal("approval", Answer.approved),
+  ///     .signal("rejection", Answer.rejected),
+  ///   ]
+  /// )
   /// ```
   ///
   /// - Parameters:

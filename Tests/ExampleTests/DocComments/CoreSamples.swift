@@ -45,6 +45,33 @@ private func chains(url: URL, load: Chain<URL, Image>) async throws {
   show(policy)
 }
 
+private struct Trip: Sendable {
+  init(_ hotel: String, _ flight: String) {}
+}
+
+private func scopes(
+  city: String,
+  reserve: @Sendable (String) async throws -> String,
+  release: @escaping @Sendable (String) async throws -> Void,
+  buy: @Sendable (String) async throws -> String,
+  refund: @escaping @Sendable (String) async throws -> Void
+) async throws {
+  let trip = try await steps("book") {
+    let hotel = try await step("hotel") {
+      try await reserve(city)
+    } undo: { hotel in
+      try await release(hotel)
+    }
+    let flight = try await step("flight") {
+      try await buy(city)
+    } undo: { flight in
+      try await refund(flight)
+    }
+    return Trip(hotel, flight)
+  }
+  show(trip)
+}
+
 private enum Segments {
   struct Decoded<Value: Decodable & Sendable>: ChainSegment {
     let maxAttempts: Int
