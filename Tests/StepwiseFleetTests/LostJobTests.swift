@@ -25,7 +25,8 @@
           journal.add("undo reserve")
         }
         switch wait {
-        case .sleep: try await step("cool", sleep: .seconds(2))
+        // Longer than it takes a busy machine to give the slot to another job.
+        case .sleep: try await step("cool", sleep: .seconds(12))
         case .signal: try await step("approval", waitFor: Int.self)
         case .oneOfTwo:
           async let packed: Void = step("packed") {
