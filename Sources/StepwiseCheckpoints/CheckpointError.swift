@@ -100,11 +100,12 @@ extension CheckpointError {
     switch self {
     case .differentStart:
       "it was started with another first stage or input; start with that one, or use another id"
-    case .held(_, _, let processID): "\(Self.holder(processID)) is running it; await its completion or cancel it there, or use another id"
+    case .held(_, _, let processID):
+      "\(Self.holder(processID)) is running it; await its completion or cancel it there, or use another id"
     case .damaged(_, _, let reason): "it is damaged: \(reason); its bytes are kept"
     case .foreignType(_, _, let stored, let expected) where stored.hasPrefix("chain ") && expected.hasPrefix("chain "):
-      "it belongs to the \(stored), not to the \(expected); use another id, or give a chain that was renamed its old name: "
-        + ".named(\"\(stored.dropFirst("chain ".count))\")"
+      "it belongs to the \(stored), not to the \(expected); use another id, or give a chain that was renamed its old "
+        + "name: .named(\"\(stored.dropFirst("chain ".count))\")"
     case .foreignType(_, _, let stored, let expected):
       "it belongs to \(stored), not to \(expected); use another id, or declare progressionName for a type that was renamed"
     case .ambiguousType(_, _, let name):

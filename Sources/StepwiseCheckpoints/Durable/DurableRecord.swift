@@ -99,6 +99,7 @@ extension CheckpointStore {
   ///   - id: The id of the run.
   ///   - chain: The name of its chain; nil for any.
   /// - Returns: Whether the event has changed anything.
+  /// - Throws: `CheckpointError` when the store holds no such run, or a run holds the id; an error of the store.
   package func append(_ event: DurableEvent, to id: String, of chain: String? = nil) async throws -> Bool {
     let holder = try await LeaseHolder(id, of: self, LeaseClock(ContinuousClock()))
     guard let record = try await load(id) else {

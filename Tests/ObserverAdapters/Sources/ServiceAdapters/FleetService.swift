@@ -2,16 +2,14 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if canImport(StepwiseFleet)
-  public import ServiceLifecycle
+  import ServiceLifecycle
   import Stepwise
-  public import StepwiseFleet
+  import StepwiseFleet
 
-  public struct FleetService: Service {
+  struct FleetService: Service {
     let fleet: Fleet
 
-    public init(_ fleet: Fleet) { self.fleet = fleet }
-
-    public func run() async throws {
+    func run() async throws {
       let shutdown = CancellationToken()
       try await withGracefulShutdownHandler {
         try await fleet.work(until: shutdown)

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-public import ServiceLifecycle
-public import Stepwise
-public import StepwiseCheckpoints
+import ServiceLifecycle
+import Stepwise
+import StepwiseCheckpoints
 
-public struct OrderService<Store: CheckpointStore>: Service {
+struct OrderService<Store: CheckpointStore>: Service {
   let order: Chain<Int, Int>
   let store: Store
 
-  public init(_ order: Chain<Int, Int>, in store: Store) { (self.order, self.store) = (order, store) }
-
-  public func run() async throws {
+  func run() async throws {
     let shutdown = CancellationToken()
     try await withGracefulShutdownHandler {
       do {

@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Stepwise contributors
 
 import Logging
-import ServiceAdapters
 import ServiceLifecycle
 import Stepwise
 import StepwiseCheckpoints
 import Testing
+
+@testable import ServiceAdapters
 
 /// A group of services stops what runs, and the next one continues it.
 @Suite(.timeLimit(.minutes(5)))
@@ -29,7 +30,7 @@ struct ServiceAdapterTests {
     first.cancel()
     await #expect(throws: CancellationError.self) { try await first.value }
 
-    let group = ServiceGroup(services: [OrderService(order, in: store)], logger: Logger(label: "test"))
+    let group = ServiceGroup(services: [OrderService(order: order, store: store)], logger: Logger(label: "test"))
     async let ended: Void = group.run()
     while order.runsInFlight == 0 { await Task.yield() }
     await group.triggerGracefulShutdown()
@@ -37,7 +38,7 @@ struct ServiceAdapterTests {
     #expect(try await order.unfinished(in: store) == ["order-7"])
 
     mayBegin.cancel()
-    let next = ServiceGroup(services: [OrderService(order, in: store)], logger: Logger(label: "test"))
+    let next = ServiceGroup(services: [OrderService(order: order, store: store)], logger: Logger(label: "test"))
     async let over: Void = next.run()
     while try await !order.unfinished(in: store).isEmpty { await Task.yield() }
     await next.triggerGracefulShutdown()
