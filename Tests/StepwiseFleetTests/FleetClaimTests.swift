@@ -74,9 +74,10 @@
       #expect(try await fleet.database.run("SELECT count(*) FROM @.marks").first?.integer(0) == 1)
       // A mark lasts for a second at least, and this may take longer.
       try await fleet.database.run("UPDATE @.marks SET until = 'infinity'")
-      let second = try await blocks()
       // On a connection that has not planned the claim yet, it reads some hundred blocks of the catalogue, too.
-      #expect(second * 5 < first)
+      var second = try await blocks()
+      for _ in 0..<3 { second = min(second, try await blocks()) }
+      #expect(second * 10 < first)
       _ = try await open.run("ROLLBACK", [], within: limit)
       // A job that is before the mark is found when the mark is over.
       try await fleet.database.run("UPDATE @.jobs SET state = 'queued', finished_at = NULL WHERE id = '7'")
