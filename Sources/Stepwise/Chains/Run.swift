@@ -139,13 +139,21 @@ extension ChainCore {
     with journal: (any RunJournal)? = nil
   ) -> RunHandle {
     var input: ValueSlot? = input
-    if let coalescing = coalescing(with: journal) {
+    if let coalescing, coalescing.applies(with: journal) {
       return Scope.adding(token) { startWaiting(input.take() ?? ValueSlot(), priority: priority, coalescing) }
     }
     return start(priority: priority, cancelledBy: token) { recorder in
       let input = input.take() ?? ValueSlot()
       return Execution(self, entrance: entrance, input: input, with: journal, for: recorder)
     }.handle
+  }
+
+  /// Starts a run that joins a shared one, and shows that one's events.
+  func startWaiting(_ input: consuming ValueSlot, priority: TaskPriority?, _ coalescing: Coalescing) -> RunHandle {
+    let key = coalescing.makeKey(input)
+    let run = WaitingRun(self, as: nil, hasHandle: true)
+    let task = launch(run, on: input, key, coalescing, priority: priority)
+    return RunHandle(run: run, task: task, recorder: run.shared.settled?.recorder ?? run.ownRecorder)
   }
 
   func start<Made: Execution>(

@@ -22,6 +22,11 @@ final class Coalescing: Sendable {
 
   init(_ makeKey: @escaping RunKey) { self.makeKey = makeKey }
 
+  /// Whether it applies to a run that begins here; it does not when a journal has to know the run's steps.
+  func applies(to child: Child? = nil, with journal: (any RunJournal)?) -> Bool {
+    journal == nil && child?.outer.journal == nil && Scope.currentJournal == nil
+  }
+
   /// Returns the shared run for a key, if it is in flight.
   func run(for key: any Hashable & Sendable) -> CoalescedRun? {
     Self.match(state.withLock { $0.entries[key.hashValue] ?? [] }, key)
@@ -118,12 +123,6 @@ final class WaitingRun: Execution, @unchecked Sendable {  // Safety: as its supe
 // MARK: - Running
 
 extension ChainCore {
-  /// Returns how the runs are shared that begin here; nil when they are not, or when a journal has to know their steps.
-  func coalescing(as child: Child? = nil, with journal: (any RunJournal)?) -> Coalescing? {
-    guard let coalescing, journal == nil, child?.outer.journal == nil, Scope.currentJournal == nil else { return nil }
-    return coalescing
-  }
-
   /// Runs the chain by joining a shared run, which the caller's task awaits and leaves when it is cancelled.
   ///
   /// - Throws: ``ChainError/reentrant`` when the shared run would wait for itself.
@@ -140,14 +139,6 @@ extension ChainCore {
       run.cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason))
     }
     return run
-  }
-
-  /// Starts a run that joins a shared one, and shows that one's events.
-  func startWaiting(_ input: consuming ValueSlot, priority: TaskPriority?, _ coalescing: Coalescing) -> RunHandle {
-    let key = coalescing.makeKey(input)
-    let run = WaitingRun(self, as: nil, hasHandle: true)
-    let task = launch(run, on: input, key, coalescing, priority: priority)
-    return RunHandle(run: run, task: task, recorder: run.shared.settled?.recorder ?? run.ownRecorder)
   }
 
   /// Begins a run that joins a shared one before this method returns, in the order of the calls.

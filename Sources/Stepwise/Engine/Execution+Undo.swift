@@ -2,17 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Execution {
-  /// What to undo, created when it is first needed.
-  var undos: UndoStack { state.withLock { $0.undos.stored(or: UndoStack()) } }
-
-  var undosIfAny: UndoStack? { state.withLock { $0.undos } }
-
-  /// The failed undos of this run and of its nested runs.
-  var allUndoErrors: [UndoError] { undosIfAny?.failures ?? [] }
-
-  /// The failed undos of this run and of its nested runs that have not been reported yet.
-  var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
-
   /// Undoes steps, in this order, and returns the failures.
   @concurrent func undo(_ undos: [UndoStack.Undo], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
@@ -55,5 +44,27 @@ extension Execution {
   func keep(_ errors: [UndoError]) {
     guard !errors.isEmpty else { return }
     for execution in sequence(first: self, next: \.outer) { execution.undos.add(errors) }
+  }
+
+  /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
+  ///
+  /// What completes late, in a scope that has failed or was abandoned, or in a run that has ended without a value, is
+  /// undone at once.
+  func adopt(_ undos: [UndoStack.Undo], in stepScope: StepScope?) async {
+    guard !undos.isEmpty else { return }
+    func isOver() -> Bool { stepScope?.isOver ?? false }
+    if let stepScope, stepScope.scopes.contains(where: { $0.undos.push(undos, unless: isOver) }) { return }
+    for execution in sequence(first: self, next: \.outer) where !isOver() {
+      if execution.calls.begin() {
+        defer { execution.calls.end() }
+        if execution.undos.push(undos, unless: isOver) { return }
+      }
+      if execution.calls.hasEndedWithoutValue { break }
+      if execution.outer == nil, !isOver() { return }
+    }
+    let late = UndoStack.Undo.newestFirst(undos)
+    // The run awaits what it has not abandoned, so that its handlers receive the failures.
+    if isOver(), stepScope?.isAbandoned == false { return await undoShielded(late, recording: recording) }
+    await undoLate(late)
   }
 }

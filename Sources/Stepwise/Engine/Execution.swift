@@ -296,6 +296,21 @@ extension Execution {
   }
 }
 
+// MARK: - Undos
+
+extension Execution {
+  /// What to undo, created when it is first needed.
+  var undos: UndoStack { state.withLock { $0.undos.stored(or: UndoStack()) } }
+
+  var undosIfAny: UndoStack? { state.withLock { $0.undos } }
+
+  /// The failed undos of this run and of its nested runs.
+  var allUndoErrors: [UndoError] { undosIfAny?.failures ?? [] }
+
+  /// The failed undos of this run and of its nested runs that have not been reported yet.
+  var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
+}
+
 // MARK: - Position
 
 extension Execution {

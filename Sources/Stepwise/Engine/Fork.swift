@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
 /// A branch that has a value, with its type erased.
 struct FinishedBranch: Sendable {
   let output: any AnyBox
@@ -154,103 +152,5 @@ struct Child: Sendable {
   func next(after chain: ChainCore) -> Child {
     let next = firstStep + chain.stepCount
     return Child(outer: outer, fork: fork, recording: recording, branch: branch + 1, firstStep: next)
-  }
-}
-
-// MARK: - Scopes of steps
-
-/// Steps of a run that may fail although the run continues: an attempt, or work that the run may abandon.
-final class StepScope: Sendable {
-  let execution: Execution
-  /// The scope around it in the same run.
-  let outer: StepScope?
-  let undos = UndoStack()
-  /// The calls of `step` in flight here; those in an attempt count where the attempt is.
-  let calls = InFlightCounter()
-  private let isAbandonable: Bool
-  /// The innermost scope around it that the run may abandon.
-  private let abandonable: StepScope?
-  private let hasFailed = Atomic(false)
-  /// Of a scope that the run may abandon, those inside that have not ended, which the run would not wait for.
-  private let inner = Lock<[ObjectIdentifier: StepScope]>([:])
-
-  init(of execution: Execution, in outer: StepScope?, isAbandonable: Bool = false) {
-    self.execution = execution
-    self.outer = outer
-    self.isAbandonable = isAbandonable
-    abandonable = outer.flatMap { $0.isAbandonable ? $0 : $0.abandonable }
-    abandonable?.inner.withLock { $0[ObjectIdentifier(self)] = self }
-  }
-
-  /// This scope and those around it.
-  fileprivate var scopes: some Sequence<StepScope> { sequence(first: self, next: \.outer) }
-
-  /// This scope and those around it that the run may abandon.
-  private var abandonables: some Sequence<StepScope> {
-    sequence(first: isAbandonable ? self : abandonable, next: { $0?.abandonable }).lazy.compactMap(\.self)
-  }
-
-  /// The innermost scope here that is still awaited separately from what is around it.
-  var counting: StepScope? { abandonables.first { !$0.calls.isClosed } }
-
-  /// Whether the run has stopped waiting for the work here.
-  var isAbandoned: Bool { abandonables.contains { $0.calls.hasEndedWithoutValue } }
-
-  /// The run stops waiting for the work here.
-  func abandon() {
-    calls.abandon()
-    execution.cancelAbandoned()
-  }
-
-  /// Whether what completes here now is undone at once.
-  fileprivate var isOver: Bool {
-    // Without the first check, attempts nested thousands deep take quadratic time.
-    let hasFailed = execution.hasFailedScope.load(ordering: .acquiring)
-    return isAbandoned || hasFailed && scopes.contains { $0.hasFailed.load(ordering: .acquiring) }
-  }
-
-  /// The work here has failed: undoes what it has completed, shielded from cancellation.
-  func fail(_ recording: Recording?) async {
-    hasFailed.store(true, ordering: .releasing)
-    execution.hasFailedScope.store(true, ordering: .releasing)
-    await execution.undoShielded(UndoStack.Undo.newestFirst(takeUndos()), recording: recording)
-  }
-
-  /// Passes the undos of what has completed here on to what is around it.
-  func end() async { await execution.adopt(takeUndos(), in: outer) }
-
-  private func takeUndos() -> [UndoStack.Undo] {
-    _ = abandonable?.inner.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-    guard isAbandonable else { return undos.close() }
-    var (scopes, undos) = ([self], [UndoStack.Undo]())
-    while let scope = scopes.popLast() {
-      undos += scope.undos.close()
-      scopes += scope.inner.withLock { exchange(&$0, with: [:]).values }
-    }
-    return undos
-  }
-}
-
-extension Execution {
-  /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
-  ///
-  /// What completes late, in a scope that has failed or was abandoned, or in a run that has ended without a value, is
-  /// undone at once.
-  func adopt(_ undos: [UndoStack.Undo], in stepScope: StepScope?) async {
-    guard !undos.isEmpty else { return }
-    func isOver() -> Bool { stepScope?.isOver ?? false }
-    if let stepScope, stepScope.scopes.contains(where: { $0.undos.push(undos, unless: isOver) }) { return }
-    for execution in sequence(first: self, next: \.outer) where !isOver() {
-      if execution.calls.begin() {
-        defer { execution.calls.end() }
-        if execution.undos.push(undos, unless: isOver) { return }
-      }
-      if execution.calls.hasEndedWithoutValue { break }
-      if execution.outer == nil, !isOver() { return }
-    }
-    let late = UndoStack.Undo.newestFirst(undos)
-    // The run awaits what it has not abandoned, so that its handlers receive the failures.
-    if isOver(), stepScope?.isAbandoned == false { return await undoShielded(late, recording: recording) }
-    await undoLate(late)
   }
 }

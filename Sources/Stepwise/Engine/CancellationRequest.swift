@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+/// A request to cancel a run, and where it came from.
+struct CancellationRequest: Sendable {
+  enum Source: Sendable {
+    case handle
+    case overlapPolicy
+    case cancelRuns
+    case chainToken
+    case tokenAround
+    case outerRun
+    case fasterBranch
+    case failedBranch
+    /// The part of a run that contains it has been abandoned.
+    case abandonment
+    case task
+  }
+
+  let source: Source
+  let reason: String?
+
+  init(_ source: Source, reason: String? = nil) {
+    self.source = source
+    self.reason = reason
+  }
+
+  var cancellation: Cancellation { Cancellation(reason: reason) }
+
+  /// Whether it ends more than a part of a run, such as a branch or the work under a time limit.
+  var endsRun: Bool {
+    switch source {
+    case .cancelRuns, .chainToken, .tokenAround: true
+    default: false
+    }
+  }
+
+  /// The source in words, for traces.
+  var description: String {
+    switch source {
+    case .handle: "its handle"
+    case .overlapPolicy: "overlap policy"
+    case .cancelRuns: "cancelRuns"
+    case .chainToken: "the chain's token"
+    case .tokenAround: "a token around it"
+    case .outerRun: "the outer run"
+    case .fasterBranch: "a faster branch"
+    case .failedBranch: "a failed branch"
+    case .abandonment, .task: "its task"
+    }
+  }
+}
