@@ -44,7 +44,6 @@ final class ChainCore: Sendable {
   let stepCount: Int
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
-  let overlap: Overlap
   /// How its runs share one; nil when each is on its own.
   let coalescing: Coalescing?
   /// How its runs enter its gate; nil when they overlap freely.
@@ -96,8 +95,7 @@ final class ChainCore: Sendable {
     self.errorHandlers = errorHandlers.reversed()
     self.finallyHandlers = finallyHandlers
     self.coalescing = coalescing
-    self.overlap = overlap ?? .concurrent
-    entrance = self.overlap.mode.map { [slots = self.overlap.slots] in Entrance(gate: Gate(slots: slots), mode: $0) }
+    entrance = overlap.flatMap { Entrance($0) }
   }
 
   var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
@@ -229,7 +227,7 @@ extension ChainCore {
   /// cancelled is not admitted, so that it displaces no other run.
   func launch(_ run: Execution, priority: TaskPriority? = nil) -> Task<Void, any Error> {
     begin(run)
-    if !run.isRequested { run.enterGate(reason: overlap.name) }
+    if !run.isRequested { run.enterGate() }
     let task = spawn(priority: priority) { () async throws -> Void in await self.perform(run) }
     run.attach(task)
     return task

@@ -26,7 +26,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     /// The chains that form, or formed last, a step of this run.
     var fork: Fork?
     var undos: UndoStack?
-    /// Its position at the gate: a slot, or one in the queue, until it leaves.
+    /// What the gate knows it by, until it leaves.
     var gateID: GateID?
     /// Settled when the gate admits the run; created by the first who needs it.
     var admission: Once<Void>?
@@ -197,17 +197,17 @@ package class Execution: AnyBox, @unchecked Sendable {
 // MARK: - The gate
 
 extension Execution {
-  /// Whether it waits for a slot.
+  /// Whether it waits for its gate.
   var isWaiting: Bool { state.withLock { $0.machine.isWaiting } }
 
   /// Whether it has passed its gate, or needs to pass none.
   var isAdmitted: Bool { state.withLock { $0.machine.isAdmitted } }
 
-  /// Requests a slot at the gate, if there is one, and cancels a run that is refused or displaced, for a reason.
-  func enterGate(reason: String) {
+  /// Arrives at the gate, if there is one, and cancels a run that is refused or displaced.
+  func enterGate() {
     guard let entrance else { return }
-    let request = CancellationRequest(.overlapPolicy, reason: reason)
-    switch entrance.gate.arrive(self, mode: entrance.mode, priority: entrance.priority) {
+    let request = CancellationRequest(.overlapPolicy, reason: entrance.policy)
+    switch entrance.gate.arrive(self, by: entrance) {
     case .admit(let id):
       state.withLock { state in
         state.gateID = id
@@ -227,11 +227,11 @@ extension Execution {
     admission.settle(())
   }
 
-  /// Frees the slot, or leaves the queue.
+  /// Makes room at the gate, or leaves its queue.
   func leaveGate() { if let id = state.withLock({ $0.gateID }) { entrance?.gate.leave(id) } }
 
-  /// Whether the run holds a slot of a gate.
-  func isInside(_ gate: Gate) -> Bool { gate === entrance?.gate && isAdmitted && !isOver }
+  /// Whether the run takes up room at a gate.
+  func occupies(_ gate: Gate) -> Bool { gate === entrance?.gate && isAdmitted && !isOver }
 }
 
 // MARK: - Values
@@ -393,7 +393,7 @@ extension Execution {
   /// Whether the run waits for nothing before its first step.
   var isDirect: Bool { entrance == nil && !ownsJournal && !isRequested }
 
-  /// Waits for a slot at the gate and takes the input from the journal, or the output of a run that has ended before.
+  /// Waits for the gate and takes the input from the journal, or the output of a run that has ended before.
   ///
   /// - Returns: How the run has ended before; nil when it begins, or when an error ends it before its first step.
   func prepare(_ slot: inout ValueSlot, failure: inout (any Error)?) async -> Outcome<Void>? {

@@ -5,22 +5,32 @@
 struct Entrance: Sendable {
   let gate: Gate
   let mode: GateMode
+  /// The overlap policy, as the reason for which a run that is refused or displaced is cancelled.
+  let policy: String
   var priority = 0
 }
 
-/// A gate with a number of slots: first come, first served within a priority.
+extension Entrance {
+  /// Returns nil for a policy without a gate.
+  init?(_ overlap: Overlap) {
+    guard let mode = overlap.mode else { return nil }
+    self.init(gate: Gate(capacity: overlap.capacity), mode: mode, policy: overlap.name)
+  }
+}
+
+/// A gate for a number of runs: first come, first served within a priority.
 final class Gate: Sendable {
   private let machine: Lock<GateMachine<Execution>>
-  /// How many runs are inside at most.
-  let slots: Int
+  /// How many runs it admits at once.
+  let capacity: Int
 
-  init(slots: Int) {
-    machine = Lock(GateMachine(slots: slots))
-    self.slots = max(1, slots)
+  init(capacity: Int) {
+    machine = Lock(GateMachine(capacity: capacity))
+    self.capacity = max(1, capacity)
   }
 
-  func arrive(_ run: Execution, mode: GateMode, priority: Int = 0) -> GateMachine<Execution>.ArriveAction {
-    machine.withLock { $0.arrive(run, mode: mode, priority: priority) }
+  func arrive(_ run: Execution, by entrance: Entrance) -> GateMachine<Execution>.ArriveAction {
+    machine.withLock { $0.arrive(run, mode: entrance.mode, priority: entrance.priority) }
   }
 
   var entrants: [(id: GateID, entrant: Execution)] { machine.withLock { $0.entrants } }

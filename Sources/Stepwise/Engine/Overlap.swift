@@ -20,7 +20,7 @@ public struct Overlap: Sendable {
   /// How a run enters the gate; nil when there is no gate.
   let mode: GateMode?
   /// How many runs the gate admits at once.
-  var slots = 1
+  var capacity = 1
 
   /// The run starts immediately, concurrently with the others.
   public static let concurrent = Overlap(name: "concurrent", mode: nil)
@@ -29,7 +29,7 @@ public struct Overlap: Sendable {
   ///
   /// Use it to protect a server or the memory from too many runs. A limit below one counts as one.
   public static func concurrent(max limit: Int) -> Overlap {
-    Overlap(name: "concurrent(max: \(limit))", mode: .queue, slots: max(1, limit))
+    Overlap(name: "concurrent(max: \(limit))", mode: .queue, capacity: max(1, limit))
   }
 
   /// The run waits; runs start in the order of the calls.

@@ -42,7 +42,7 @@ struct RunMachine {
     (phase, isAdmitted) = (.running, true)
   }
 
-  /// The run gives up waiting; returns false when it has been admitted, and keeps its slot.
+  /// The run gives up waiting; returns false when it has been admitted.
   mutating func leaveQueue() -> Bool {
     guard case .waiting = phase else { return isAdmitted == false }
     phase = .running

@@ -70,17 +70,17 @@ package struct Scope: Sendable {
 
   /// Throws instead of waiting for a run that cannot complete before the current step or handler does.
   ///
-  /// That is a run around it, and one that waits for a gate all of whose slots runs around it hold.
+  /// That is a run around it, and one that waits for a gate that runs around it occupy.
   static func checkReentrancy(of run: Execution) throws {
     let run = (run as? WaitingRun)?.shared.settled ?? run
     let isWaiting = run.entrance.map { current.isBlocking($0.gate) && run.isWaiting } ?? false
     if isWaiting || current.runsInFlight.contains(where: { $0 === run }) { throw ChainError.reentrant }
   }
 
-  /// Whether the runs around the code hold all slots of a gate, so that none becomes free while the code waits.
+  /// Whether the runs around the code occupy a gate, so that there is no room while the code waits.
   func isBlocking(_ gate: Gate) -> Bool {
-    var free = gate.slots
-    for outer in runsInFlight where outer.isInside(gate) {
+    var free = gate.capacity
+    for run in runsInFlight where run.occupies(gate) {
       free -= 1
       if free == 0 { return true }
     }

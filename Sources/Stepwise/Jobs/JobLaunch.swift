@@ -52,7 +52,7 @@ struct JobInput<Value: Sendable>: Sendable {
     if let deadline = settings.deadline { state.limits.append(deadline.started()) }
     callState = Lock(consume state)
     let priority = Int((priority ?? .medium).rawValue)
-    let entrance = Entrance(gate: queue.gate, mode: .queue, priority: priority)
+    let entrance = Entrance(gate: queue.gate, mode: .queue, policy: "job queue", priority: priority)
     super.init(chain, entrance: entrance, input: ValueSlot(), for: recorder)
   }
 

@@ -25,7 +25,7 @@ public final class JobQueue: Sendable {
   let gate: Gate
 
   /// Creates an empty queue; a limit below one counts as one.
-  public init(maxConcurrent: Int) { gate = Gate(slots: maxConcurrent) }
+  public init(maxConcurrent: Int) { gate = Gate(capacity: maxConcurrent) }
 
   deinit { gate.resume() }
 

@@ -3,13 +3,13 @@
 
 typealias GateID = UInt64
 
-/// What happens when an entrant arrives and no slot is free.
+/// What happens when an entrant arrives and there is no room.
 enum GateMode {
   case queue
   case refuse
   /// It waits and replaces the entrants that were waiting.
   case replaceWaiting
-  /// It waits and replaces the entrants that were waiting; those inside are cancelled.
+  /// It waits and replaces the entrants that were waiting; the admitted ones are cancelled.
   case replaceAll
 }
 
@@ -22,28 +22,24 @@ struct GateMachine<Entrant> {
     case refuse(GateID)
   }
 
-  private let slots: Int
-  private var inside: [GateID: Entrant] = [:]
-  /// Empty while a slot is free, unless the gate is suspended.
+  private let capacity: Int
+  private(set) var admitted: [GateID: Entrant] = [:]
+  /// Empty while there is room, unless the gate is suspended.
   private var queue = Queue()
   private var isSuspended = false
   private var nextID: GateID = 0
 
-  init(slots: Int) { self.slots = max(1, slots) }
+  init(capacity: Int) { self.capacity = max(1, capacity) }
 
   var entrants: [(id: GateID, entrant: Entrant)] {
-    (inside.map { (id: $0, entrant: $1) } + queue.entrants).sorted { $0.id < $1.id }
+    (admitted.map { (id: $0, entrant: $1) } + queue.entrants).sorted { $0.id < $1.id }
   }
-
-  func isInside(_ id: GateID) -> Bool { inside[id] != nil }
-
-  func isWaiting(_ id: GateID) -> Bool { queue.contains(id) }
 
   mutating func arrive(_ entrant: Entrant, mode: GateMode, priority: Int = 0) -> ArriveAction {
     let id = nextID
     nextID += 1
     if hasRoom {
-      inside[id] = entrant
+      admitted[id] = entrant
       return .admit(id)
     }
     var displaced: [Entrant] = []
@@ -51,21 +47,21 @@ struct GateMachine<Entrant> {
     case .queue: break
     case .refuse: return .refuse(id)
     case .replaceWaiting: displaced = queue.removeAll()
-    case .replaceAll: displaced = inside.values + queue.removeAll()
+    case .replaceAll: displaced = admitted.values + queue.removeAll()
     }
     queue.append(entrant, as: id, priority: priority)
     return .wait(id, displaced: displaced)
   }
 
-  /// An entrant leaves, from inside or from the queue; one that has left already has no effect.
+  /// An admitted entrant leaves, or one in the queue; one that has left already has no effect.
   ///
   /// - Returns: The entrants to admit.
   mutating func leave(_ id: GateID) -> [Entrant] {
-    if inside.removeValue(forKey: id) == nil { queue.remove(id) }
+    if admitted.removeValue(forKey: id) == nil { queue.remove(id) }
     return admit()
   }
 
-  /// Removes a waiting entrant from the queue; does nothing for one that is inside or has left.
+  /// Removes a waiting entrant from the queue; does nothing for one that is admitted or has left.
   mutating func withdraw(_ id: GateID) { queue.remove(id) }
 
   mutating func suspend() { isSuspended = true }
@@ -76,15 +72,15 @@ struct GateMachine<Entrant> {
     return admit()
   }
 
-  private var hasRoom: Bool { !isSuspended && inside.count < slots }
+  private var hasRoom: Bool { !isSuspended && admitted.count < capacity }
 
   private mutating func admit() -> [Entrant] {
-    var admitted: [Entrant] = []
+    var new: [Entrant] = []
     while hasRoom, let next = queue.popFirst() {
-      inside[next.id] = next.entrant
-      admitted.append(next.entrant)
+      admitted[next.id] = next.entrant
+      new.append(next.entrant)
     }
-    return admitted
+    return new
   }
 
   /// The entrants that wait, in order of arrival for each priority; there are few priorities.
@@ -95,8 +91,6 @@ struct GateMachine<Entrant> {
     private var places: [GateID: (priority: Int, key: Order.Key)] = [:]
 
     var entrants: [(id: GateID, entrant: Entrant)] { order.values.flatMap(\.elements) }
-
-    func contains(_ id: GateID) -> Bool { places[id] != nil }
 
     mutating func append(_ entrant: Entrant, as id: GateID, priority: Int) {
       places[id] = (priority, order[priority, default: Order()].append((id, entrant)))

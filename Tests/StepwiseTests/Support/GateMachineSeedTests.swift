@@ -16,7 +16,7 @@ struct GateMachineSeedTests {
 
   private func check(_ seed: UInt64, slots: Int) {
     var generator = SeededGenerator(seed: seed)
-    var machine = GateMachine<Int>(slots: slots)
+    var machine = GateMachine<Int>(capacity: slots)
     var reference = Reference(slots: slots)
     var ids: [GateID] = []
     for entrant in 0..<Int.random(in: 1...60, using: &generator) {
@@ -42,15 +42,15 @@ struct GateMachineSeedTests {
         ids.append(arrival.id)
         #expect(arrival.sorted == expected.sorted, "seed \(seed)")
       }
-      #expect(machine.insideCount <= slots, "seed \(seed): more inside than slots")
-      #expect(machine.insideCount == reference.inside.count, "seed \(seed)")
+      #expect(machine.admittedCount <= slots, "seed \(seed): more inside than slots")
+      #expect(machine.admittedCount == reference.inside.count, "seed \(seed)")
       #expect(machine.waitingCount == reference.waiting.count, "seed \(seed)")
     }
     #expect(machine.resume() == reference.resume(), "seed \(seed)")
     while let last = reference.inside.last {
       #expect(machine.leave(last.id) == reference.leave(last.id), "seed \(seed)")
     }
-    #expect(machine.insideCount == 0 && machine.waitingCount == 0, "seed \(seed): an entrant is left")
+    #expect(machine.admittedCount == 0 && machine.waitingCount == 0, "seed \(seed): an entrant is left")
     #expect(reference.fates.values.allSatisfy { $0 == 1 }, "seed \(seed): \(reference.fates)")
   }
 
