@@ -50,8 +50,8 @@ extension Chain {
         let ended = await branches.run(on: input, as: child)
         let failure = child.fork.decider.flatMap { ended[$0].result?.error }
         let undos = ended.flatMap { $0.value?.undos ?? [] }
-        if failure != nil, !frame.execution.isInterrupted {
-          await frame.execution.undoShielded(UndoStack.Undo.newestFirst(undos), recording: frame.recording)
+        if failure != nil, !frame.run.isInterrupted {
+          await frame.run.undoShielded(UndoStack.Undo.newestFirst(undos), recording: frame.recording)
         } else {
           await frame.adopt(undos)
         }
@@ -86,14 +86,14 @@ extension Chain {
         guard let decider = child.fork.decider, let winner = ended[decider].value else {
           let errors = ended.compactMap(\.result?.error)
           // They were interrupted together with the run.
-          if frame.execution.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
+          if frame.run.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
             throw CancellationError()
           }
           throw RaceError(errors: errors)
         }
         let others = ended.compactMap(\.value).filter { $0.output !== winner.output }
         let undos = UndoStack.Undo.newestFirst(others.flatMap(\.undos))
-        await frame.execution.undoShielded(undos, recording: frame.recording)
+        await frame.run.undoShielded(undos, recording: frame.recording)
         await frame.adopt(winner.undos)
         frame.slot.put(winner.output(as: Output.self))
       }

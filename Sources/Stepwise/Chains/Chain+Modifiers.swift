@@ -51,18 +51,18 @@ extension Chain {
   ) -> Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
-      let (segment, execution, recording) = (frame.covered, frame.execution, frame.recording)
-      let history = execution.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0, isGroup: true) }
+      let (segment, run, recording) = (frame.covered, frame.run, frame.recording)
+      let history = run.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0, isGroup: true) }
       try await attempt(
         policy,
         clock,
         if: isRetryable,
         history: history,
-        of: execution,
+        of: run,
         in: frame.stepScope,
         recording: recording
       ) { number, error in
-        let step = execution.currentStep.index
+        let step = run.currentStep.index
         recording?.retrying(attempt: number, after: error) { $0.number(ofStep: step) }
       } body: { scope in
         frame.slot.put(input)
@@ -92,8 +92,8 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      let (execution, outer, recording) = (frame.execution, frame.stepScope, frame.recording)
-      try await attempt(of: execution, in: outer, recording: recording) { scope in
+      let (run, outer, recording) = (frame.run, frame.stepScope, frame.recording)
+      try await attempt(of: run, in: outer, recording: recording) { scope in
         try await frame.execute(in: scope, limitedTo: duration, clock, as: "timeout") { frame, limit in
           try await frame.execute(in: scope, within: limit)
         }
@@ -119,8 +119,8 @@ extension Chain {
     discarding discard: @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
-      let (execution, outer, recording) = (frame.execution, frame.stepScope, frame.recording)
-      try await attempt(of: execution, in: outer, isAbandonable: true, recording: recording) { scope in
+      let (run, outer, recording) = (frame.run, frame.stepScope, frame.recording)
+      try await attempt(of: run, in: outer, isAbandonable: true, recording: recording) { scope in
         guard let scope else { return }
         try await frame.execute(in: scope, limitedTo: duration, clock, as: "abandon") { frame, limit in
           try await frame.execute(in: scope, abandonedAfter: limit, discarding: discard)
@@ -136,7 +136,7 @@ extension Chain {
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in
       let segment = frame.covered
-      guard let journal = frame.execution.journal else {
+      guard let journal = frame.run.journal else {
         return try await onExecutor(executor) { try await frame.execute(segment: segment) }
       }
       try await journal.withBodies(on: executor) { try await frame.execute(segment: segment) }

@@ -97,14 +97,14 @@ extension Step {
     body: () async throws -> Output
   ) async throws -> Output {
     let scope = Scope.current
-    let (execution, recordedStep) = (scope.innermostRun, scope.recordedStep)
+    let (run, recordedStep) = (scope.innermostRun, scope.recordedStep)
     return try await Stepwise.attempt(
       policy,
       clock,
       if: isRetryable,
-      of: execution,
+      of: run,
       in: scope.stepScope,
-      recording: execution?.recording
+      recording: run?.recording
     ) { number, error in
       recordedStep?.retrying(attempt: number, after: error)
     } body: { attempt in

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Steps of a run that may fail although the run continues: an attempt, or work that the run may abandon.
 final class StepScope: Sendable {
-  let execution: Execution
+  let run: Execution
   /// The scope around it in the same run.
   let outer: StepScope?
   let undos = UndoStack()
@@ -18,8 +18,8 @@ final class StepScope: Sendable {
   /// Of a scope that the run may abandon, those inside that have not ended, which the run would not wait for.
   private let inner = Lock<[ObjectIdentifier: StepScope]>([:])
 
-  init(of execution: Execution, in outer: StepScope?, isAbandonable: Bool = false) {
-    self.execution = execution
+  init(of run: Execution, in outer: StepScope?, isAbandonable: Bool = false) {
+    self.run = run
     self.outer = outer
     self.isAbandonable = isAbandonable
     abandonable = outer.flatMap { $0.isAbandonable ? $0 : $0.abandonable }
@@ -43,25 +43,25 @@ final class StepScope: Sendable {
   /// The run stops waiting for the work here.
   func abandon() {
     calls.abandon()
-    execution.cancelAbandoned()
+    run.cancelAbandoned()
   }
 
   /// Whether what completes here now is undone at once.
   var isOver: Bool {
     // Without the first check, attempts nested thousands deep take quadratic time.
-    let hasFailed = execution.hasFailedScope.load(ordering: .acquiring)
+    let hasFailed = run.hasFailedScope.load(ordering: .acquiring)
     return isAbandoned || hasFailed && scopes.contains { $0.hasFailed.load(ordering: .acquiring) }
   }
 
   /// The work here has failed: undoes what it has completed, shielded from cancellation.
   func fail(_ recording: Recording?) async {
     hasFailed.store(true, ordering: .releasing)
-    execution.hasFailedScope.store(true, ordering: .releasing)
-    await execution.undoShielded(UndoStack.Undo.newestFirst(takeUndos()), recording: recording)
+    run.hasFailedScope.store(true, ordering: .releasing)
+    await run.undoShielded(UndoStack.Undo.newestFirst(takeUndos()), recording: recording)
   }
 
   /// Passes the undos of what has completed here on to what is around it.
-  func end() async { await execution.adopt(takeUndos(), in: outer) }
+  func end() async { await run.adopt(takeUndos(), in: outer) }
 
   private func takeUndos() -> [UndoStack.Undo] {
     _ = abandonable?.inner.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
@@ -81,14 +81,14 @@ final class StepScope: Sendable {
 /// its error is thrown. When the run is cancelled, it undoes them with the rest. Any cancellation of the run ends the
 /// wait for the next attempt.
 ///
-/// The journal's history has earlier attempts. Outside of runs there is no execution, and nothing to undo. The body's steps
+/// The journal's history has earlier attempts. Outside of runs there is nothing to undo. The body's steps
 /// belong to the scope that it receives, which is inside the outer one.
 func attempt<Value>(
   _ policy: RetryPolicy = RetryPolicy(maxAttempts: 1, backoff: .none),
   _ clock: any Clock<Duration> = ContinuousClock(),
   if isRetryable: (any Error) async -> Bool = { _ in true },
   history: AttemptHistory? = nil,
-  of execution: Execution?,
+  of run: Execution?,
   in outer: StepScope?,
   isAbandonable: Bool = false,
   recording: Recording?,
@@ -96,9 +96,9 @@ func attempt<Value>(
   body: (StepScope?) async throws -> Value
 ) async throws -> Value {
   var attempts = await history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
-  func isCancelled() -> Bool { execution?.isInterrupted ?? Task.isCancelled || outer?.isAbandoned ?? false }
+  func isCancelled() -> Bool { run?.isInterrupted ?? Task.isCancelled || outer?.isAbandoned ?? false }
   while true {
-    let scope = execution.map { StepScope(of: $0, in: outer, isAbandonable: isAbandonable) }
+    let scope = run.map { StepScope(of: $0, in: outer, isAbandonable: isAbandonable) }
     do {
       let value = try await body(scope)
       await scope?.end()
@@ -124,7 +124,7 @@ func attempt<Value>(
         }
         guard !isCancelled() else { throw error }
         onRetry(attempts.number + 1, error)
-        guard await attempts.waitForNext(in: execution), !isCancelled() else { throw error }
+        guard await attempts.waitForNext(in: run), !isCancelled() else { throw error }
       }
     }
   }

@@ -251,7 +251,7 @@ extension ChainCore {
     }
     // Cancelled before its first step, it still replays what it did before, for the sake of its undos.
     if run.journal != nil, !run.ownsJournal { frame.failure = nil }
-    let outcome = await frame.run(on: actor)
+    let outcome = await frame.executeAll(on: actor)
     finish(run, outcome, frame.slot)
   }
 

@@ -78,7 +78,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     /// Returns nil outside of runs.
     // Not an initializer, which would own, and so retain, what it is given.
     static func inside(_ scope: Scope, as child: Child?, stepCount: Int) -> Origin? {
-      guard child != nil || scope.execution != nil else { return nil }
+      guard child != nil || scope.run != nil else { return nil }
       let outer = child?.outer.origin
       return Origin(
         child: child,
@@ -316,9 +316,9 @@ extension Execution {
 extension Execution {
   /// The current step, the first one of concurrent chains; the step that ended last when none is running.
   var currentStep: ChainStep {
-    var execution = self
-    while let inner = execution.state.withLock({ $0.fork })?.firstRunning { execution = inner }
-    return execution.lastPlannedStep
+    var run = self
+    while let inner = run.state.withLock({ $0.fork })?.firstRunning { run = inner }
+    return run.lastPlannedStep
   }
 
   /// The step whose error ends the run: a call of `step` that threw it, or the planned step that began last; of chains

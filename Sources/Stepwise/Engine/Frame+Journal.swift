@@ -7,15 +7,15 @@ extension Frame {
   /// The record has two readings of the clock, of which the first is shared with the previous step.
   @inline(never)
   mutating func executeRecorded(at position: Int, in recording: Recording?) async throws {
-    guard execution.journal != nil || !execution.isCancellationRequested else { throw CancellationError() }
-    index = execution.firstStep + core.operations[position].firstStep
-    execution.enter(index)
+    guard run.journal != nil || !run.isCancellationRequested else { throw CancellationError() }
+    index = run.firstStep + core.operations[position].firstStep
+    run.enter(index)
     if let recording {
       record = recording.begin(index, at: lastEnd.take() ?? recording.now)
       do {
         try await Scope.$current.withValue(scope(of: recording)) {
           // Most steps need no more, and then a frame less.
-          guard !execution.isJournaled, !core.operations[position].isUndoable else {
+          guard !run.isJournaled, !core.operations[position].isUndoable else {
             return try await executeOperation(at: position)
           }
           try await core.operations[position].code(&self)
@@ -30,22 +30,22 @@ extension Frame {
     } else {
       try await executeOperation(at: position)
     }
-    execution.reportEnd(ofStep: index)
+    run.reportEnd(ofStep: index)
   }
 
   private func scope(of recording: Recording) -> Scope {
-    if stepScope == nil { return Scope(of: execution, record: record) }
+    if stepScope == nil { return Scope(of: run, record: record) }
     // A step scope has another scope than its run.
     return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
   }
 
   @inline(never)
   private mutating func executeOperation(at position: Int) async throws {
-    if let journal = execution.journal { return try await execute(at: position, by: journal) }
-    if let journal = execution.stepJournal {
+    if let journal = run.journal { return try await execute(at: position, by: journal) }
+    if let journal = run.stepJournal {
       let operation = core.operations[position]
       let part = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
-      let key = try journal.part(part, in: execution.journalRun)
+      let key = try journal.part(part, in: run.journalRun)
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
     }
     try await core.operations[position].code(&self)
@@ -71,7 +71,7 @@ extension Frame {
     let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
     let end: JournalEnd<Output>
     do {
-      end = try await journal.step(step, in: execution.journalRun) { key in
+      end = try await journal.step(step, in: run.journalRun) { key in
         try await journal.inside(key, branch: nil) { try await operation.code(&self) }
         return slot.take(Output.self)
       }
@@ -86,7 +86,7 @@ extension Frame {
       let undo = UndoStack.Undo(step: self.step, record: record, number: number, perform: undo(slot))
       guard let error = end.error else { return await adopt([undo]) }
       slot = ValueSlot()
-      await execution.undoShielded([undo], recording: recording)
+      await run.undoShielded([undo], recording: recording)
       await journal.undone(number)
       throw error
     }

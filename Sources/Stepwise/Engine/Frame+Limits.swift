@@ -11,7 +11,7 @@ extension Frame {
     as name: String,
     _ execute: (inout Frame, TimeLimit) async throws -> Void
   ) async throws {
-    guard let journal = execution.journal else {
+    guard let journal = run.journal else {
       return try await execute(&self, TimeLimit(duration: duration, clock: clock))
     }
     let key = journal.open(name)
@@ -34,14 +34,14 @@ extension Frame {
   mutating func execute(in stepScope: StepScope?, within limit: TimeLimit) async throws {
     let steps = CoveredSteps(coveredBy: &self, in: stepScope)
     do {
-      try await limited(to: limit, replaying: execution.journal != nil) {
+      try await limited(to: limit, replaying: run.journal != nil) {
         steps.currentStep
       } operation: {
         try await steps.execute()
       }
       slot = steps.takeValue()
     } catch {
-      recording?.timedOut(execution.firstStep..<index, error: error)
+      recording?.timedOut(run.firstStep..<index, error: error)
       throw error
     }
   }
@@ -92,8 +92,8 @@ extension Frame {
       work.cancel()
     }
     if case .failure(let error) = result {
-      if isExpired { recording?.abandon(execution.firstStep..<index, error: error) }
-      execution.setFork(nil)
+      if isExpired { recording?.abandon(run.firstStep..<index, error: error) }
+      run.setFork(nil)
       throw error
     }
     slot = steps.takeValue()
@@ -103,7 +103,7 @@ extension Frame {
 /// Steps that run in their own task: those that a modifier covers, under a timer or abandoned.
 final class CoveredSteps: Sendable {
   private let core: ChainCore
-  private let execution: Execution
+  private let run: Execution
   private let segment: Int
   private let recording: Recording?
   private let stepScope: StepScope?
@@ -112,7 +112,7 @@ final class CoveredSteps: Sendable {
 
   init(coveredBy frame: inout Frame, in stepScope: StepScope?) {
     core = frame.core
-    execution = frame.execution
+    run = frame.run
     segment = frame.covered
     recording = frame.recording
     value = Lock(exchange(&frame.slot, with: ValueSlot()))
@@ -129,10 +129,10 @@ final class CoveredSteps: Sendable {
   /// Runs the steps, and records nothing of them once the run no longer awaits them.
   @concurrent func execute(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
-    var frame = Frame(core, execution, slot: takeValue(), recording: recording)
+    var frame = Frame(core, run, slot: takeValue(), recording: recording)
     try await frame.execute(segment: segment, in: stepScope)
     put(frame.slot)
   }
 
-  var currentStep: String { execution.currentStep.description }
+  var currentStep: String { run.currentStep.description }
 }

@@ -9,7 +9,7 @@
 package struct Frame: ~Copyable {
   @usableFromInline var slot: ValueSlot
   let core: ChainCore
-  let execution: Execution
+  let run: Execution
   let recording: Recording?
   /// What the steps here belong to; nil for the run itself.
   private(set) var stepScope: StepScope?
@@ -28,13 +28,13 @@ package struct Frame: ~Copyable {
   /// Creates a frame for a run, or for steps of it with their own record.
   init(
     _ core: ChainCore,
-    _ execution: Execution,
+    _ run: Execution,
     slot: consuming ValueSlot,
     recording: Recording?
   ) {
     self.slot = slot
     self.core = core
-    self.execution = execution
+    self.run = run
     self.recording = recording
   }
 
@@ -52,19 +52,19 @@ package struct Frame: ~Copyable {
   mutating func execute(segment: Int) async throws {
     var position = start(ofSegment: segment)
     let end = end(ofSegment: segment)
-    let (recording, isPlain) = (recording, recording == nil && !execution.isJournaled)
+    let (recording, isPlain) = (recording, recording == nil && !run.isJournaled)
     while position < end {
       // Not copied into a variable, which would retain its closures and keep them in the frame.
       do {
         if core.operations[position].kind != .step {
           try await execute(at: position, in: segment)
         } else if isPlain {
-          guard !execution.isCancellationRequested else { throw CancellationError() }
-          index = execution.firstStep + core.operations[position].firstStep
-          execution.enter(index)
+          guard !run.isCancellationRequested else { throw CancellationError() }
+          index = run.firstStep + core.operations[position].firstStep
+          run.enter(index)
           try await core.operations[position].code(&self)
           if core.operations[position].isUndoable { await keepUndo(at: position) }
-          execution.reportEnd(ofStep: index)
+          run.reportEnd(ofStep: index)
         } else {
           try await executeRecorded(at: position, in: recording)
         }
@@ -89,11 +89,11 @@ package struct Frame: ~Copyable {
     let operation = core.operations[position]
     guard operation.kind != .recover else { return }
     // A nested chain does not start once cancellation is requested, so its handlers are not called.
-    if operation.kind == .chains, execution.journal == nil, execution.isCancellationRequested {
+    if operation.kind == .chains, run.journal == nil, run.isCancellationRequested {
       throw CancellationError()
     }
-    index = execution.firstStep + operation.firstStep
-    if operation.kind == .chains { execution.enter(index) }
+    index = run.firstStep + operation.firstStep
+    if operation.kind == .chains { run.enter(index) }
     covered = segment - 1
     defer { lastEnd = nil }
     try await operation.code(&self)
@@ -108,10 +108,10 @@ package struct Frame: ~Copyable {
   ) async throws -> Int {
     var error = error
     for next in position..<end where core.operations[next].kind == .recover {
-      let journal = execution.journal
+      let journal = run.journal
       // A branch that has lost, and a run whose time is up, still replay what they did before.
       let isStored = journal?.isStored(core.operations[next].storedName) ?? false
-      if execution.isCancellationRequested, !isStored { break }
+      if run.isCancellationRequested, !isStored { break }
       failure = error
       do {
         if let journal {
@@ -134,16 +134,16 @@ package struct Frame: ~Copyable {
 extension Frame {
   /// Returns the relation of the first of some chains to this run, of which they form one step.
   func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Child {
-    let fork = Fork(chains.cores, nesting, in: execution.journal)
-    execution.setFork(fork)
-    return Child(outer: execution, fork: fork, recording: recording, branch: 0, firstStep: index)
+    let fork = Fork(chains.cores, nesting, in: run.journal)
+    run.setFork(fork)
+    return Child(outer: run, fork: fork, recording: recording, branch: 0, firstStep: index)
   }
 }
 
 // MARK: - Undos
 
 extension Frame {
-  var step: ChainStep { ChainStep(index: index, name: core.name(at: index - execution.firstStep)) }
+  var step: ChainStep { ChainStep(index: index, name: core.name(at: index - run.firstStep)) }
 
   /// Stores how to undo the step that has just completed.
   @inline(never)
@@ -153,21 +153,21 @@ extension Frame {
   }
 
   /// Stores how to undo steps.
-  mutating func adopt(_ undos: [UndoStack.Undo]) async { await execution.adopt(undos, in: stepScope) }
+  mutating func adopt(_ undos: [UndoStack.Undo]) async { await run.adopt(undos, in: stepScope) }
 }
 
 // MARK: - From the first step to the last handler
 
 extension Frame {
-  /// Runs the steps in the current task, and then undos, `onError` and `finally`, in this order.
+  /// Executes the steps in the current task, and then undos, `onError` and `finally`, in this order.
   @inline(__always)
-  mutating func run(on actor: isolated (any Actor)? = #isolation) async -> Outcome<Void> {
-    if failure == nil { execution.recording?.enter() }
-    return await Scope.$current.withValue(Scope(of: execution)) {
+  mutating func executeAll(on actor: isolated (any Actor)?) async -> Outcome<Void> {
+    if failure == nil { run.recording?.enter() }
+    return await Scope.$current.withValue(Scope(of: run)) {
       var error = failure.take()
       if error == nil {
         do {
-          if execution.ownsJournal, let journal = execution.journal {
+          if run.ownsJournal, let journal = run.journal {
             try await onExecutor(journal.codeExecutor) { try await execute(segment: lastSegment) }
           } else {
             try await execute(segment: lastSegment)
@@ -183,55 +183,55 @@ extension Frame {
 
   /// Ends a run after whose steps nothing follows; returns nil when something does.
   private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
-    let hasHandlers = core.hasHandlers || execution.journal != nil || execution.hasHandlers
+    let hasHandlers = core.hasHandlers || run.journal != nil || run.hasHandlers
     // Until its calls of `step` are closed, a run may get a further undo.
-    guard !hasHandlers, execution.calls.closeIfIdle(hasValue: error == nil), execution.undosIfAny == nil else {
+    guard !hasHandlers, run.calls.closeIfIdle(hasValue: error == nil), run.undosIfAny == nil else {
       return nil
     }
-    let outcome = execution.decide(with: error)
+    let outcome = run.decide(with: error)
     return end(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
 
   // Kept out of the frame.
   @inline(never)
   private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
-    if !execution.calls.isClosed { await execution.calls.close(hasValue: error == nil) }
-    let failedStep = error.map { execution.failedStep(with: $0) }
-    var outcome = execution.decide(with: error)
-    let (journal, ownsJournal) = (execution.journal, execution.ownsJournal)
+    if !run.calls.isClosed { await run.calls.close(hasValue: error == nil) }
+    let failedStep = error.map { run.failedStep(with: $0) }
+    var outcome = run.decide(with: error)
+    let (journal, ownsJournal) = (run.journal, run.ownsJournal)
     if let journal, ownsJournal {
       outcome = await journal.conclude(outcome.map { slot.erased })
       // What the run ended with may not be what it ends as.
-      execution.failedStep = if case .failed = outcome { failedStep } else { nil }
+      run.failedStep = if case .failed = outcome { failedStep } else { nil }
     }
     var isFinal = !(journal?.isStopped ?? false)
     let source = cancellationSource(of: outcome)
     let hasValue = if case .resolved = outcome { true } else { false }
     // What contains a chain that ends with a value takes its undos.
-    let taken = hasValue && execution.outer != nil ? nil : execution.undosIfAny?.takeAll()
+    let taken = hasValue && run.outer != nil ? nil : run.undosIfAny?.takeAll()
     var undos = hasValue || !isFinal ? [] : taken ?? []
-    if hasValue, !ownsJournal, execution.outer == nil, let taken { journal?.release(taken.map(\.number)) }
+    if hasValue, !ownsJournal, run.outer == nil, let taken { journal?.release(taken.map(\.number)) }
     if let journal, ownsJournal {
-      await execution.undoShielded(exchange(&undos, with: []), recording: execution.recording)
+      await run.undoShielded(exchange(&undos, with: []), recording: run.recording)
       isFinal = await journal.finish()
     }
     let isFailed = if case .failed = outcome { true } else { false }
     // Handlers belong to the runs that have passed their gate, which they still occupy.
-    let isAdmitted = execution.isAdmitted
+    let isAdmitted = run.isAdmitted
     if isAdmitted && (isFailed && !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty) || !undos.isEmpty
-      || !execution.undoErrors.isEmpty
+      || !run.undoErrors.isEmpty
     {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, failedStep, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
     }
-    if execution.hasHandlers { await execution.conclude(outcome, with: slot) }
+    if run.hasHandlers { await run.conclude(outcome, with: slot) }
     if let journal, ownsJournal { await journal.end() }
     return end(outcome, through: source)
   }
 
   private func cancellationSource(of outcome: Outcome<Void>) -> String? {
-    guard case .cancelled = outcome, execution.recording != nil else { return nil }
-    return execution.cancellationSource
+    guard case .cancelled = outcome, run.recording != nil else { return nil }
+    return run.cancellationSource
   }
 
   private func end(
@@ -239,7 +239,7 @@ extension Frame {
     through source: String?,
     at time: Duration? = nil
   ) -> Outcome<Void> {
-    execution.recording?.leave(outcome, through: source, at: time) { slot.erased }
+    run.recording?.leave(outcome, through: source, at: time) { slot.erased }
     return outcome
   }
 
@@ -250,20 +250,20 @@ extension Frame {
     isFinal: Bool,
     isAdmitted: Bool
   ) async {
-    let (core, execution) = (core, execution)
+    let (core, run) = (core, run)
     let handlers: @concurrent @Sendable () async -> Void = {
-      execution.keep(await execution.undo(undos, recording: execution.recording))
+      run.keep(await run.undo(undos, recording: run.recording))
       if isFinal, case .failed(let error) = state, !core.errorHandlers.isEmpty {
-        let step = failedStep ?? execution.failedStep(with: error)
+        let step = failedStep ?? run.failedStep(with: error)
         for handler in core.errorHandlers { await handler(error, step) }
       }
-      for error in isFinal ? execution.undoErrors : [] {
+      for error in isFinal ? run.undoErrors : [] {
         for handler in core.errorHandlers { await handler(error, error.chainStep) }
       }
       for handler in isAdmitted ? core.finallyHandlers : [] { await handler(state) }
     }
     // A run that was not cancelled before it was decided cannot be cancelled any more.
-    let isSafe = !execution.isCancellationRequested
+    let isSafe = !run.isCancellationRequested
     await Scope.withCancellationShield(isCancelled: !isSafe, handlers)
   }
 }

@@ -10,10 +10,10 @@ package struct Scope: Sendable {
   @TaskLocal package static var current = outside
 
   /// The scope of code outside of runs, tokens and observers.
-  package static let outside = Scope(execution: nil, record: nil, ownContext: nil, details: nil)
+  package static let outside = Scope(run: nil, record: nil, ownContext: nil, details: nil)
 
   /// The innermost run that the code belongs to.
-  let execution: Execution?
+  let run: Execution?
   /// The running step in the record of the run; nil where none is recorded.
   private let record: RecordID?
   /// The tokens and observers around the code; nil for those of the run.
@@ -29,18 +29,18 @@ package struct Scope: Sendable {
   }
 
   /// Whether the code is outside of runs, tokens and observers.
-  var isOutside: Bool { execution == nil && ownContext == nil }
+  var isOutside: Bool { run == nil && ownContext == nil }
 
   /// Whether nothing but the run describes the code.
   var isPlain: Bool { details == nil && ownContext == nil && record == nil }
 
   /// Where the running step reports; nil outside of steps that are recorded.
   package var recordedStep: RecordedStep? {
-    guard let record, let recording = execution?.recording else { return details?.value.recordedStep }
+    guard let record, let recording = run?.recording else { return details?.value.recordedStep }
     return RecordedStep(recording: recording, id: record)
   }
 
-  var context: Context? { ownContext ?? execution?.context }
+  var context: Context? { ownContext ?? run?.context }
 
   /// The scope that stores the undos of steps here; nil for the run itself.
   var stepScope: StepScope? { details?.value.stepScope }
@@ -49,15 +49,15 @@ package struct Scope: Sendable {
   var isShielded: Bool { details?.value.isShielded ?? false }
 
   /// The innermost run whose steps the code may add to; nil in handlers and undos.
-  var innermostRun: Execution? { isShielded ? nil : execution }
+  var innermostRun: Execution? { isShielded ? nil : run }
 
   /// The journal of the innermost run, outside of its handlers and undos.
   package static var currentJournal: (any RunJournal)? { current.innermostRun?.journal }
 
   /// The innermost run around the code that has not completed.
   var runInFlight: Execution? {
-    guard let execution else { return nil }
-    return execution.isOver ? execution.enclosing : execution
+    guard let run else { return nil }
+    return run.isOver ? run.enclosing : run
   }
 
   /// The runs around the code that have not completed, innermost first.
@@ -97,7 +97,7 @@ package struct Scope: Sendable {
   func inside(_ stepScope: StepScope? = nil, recordedStep: RecordedStep?) -> Scope {
     var details = details?.value ?? Details()
     (details.stepScope, details.recordedStep) = (stepScope ?? details.stepScope, recordedStep)
-    return Scope(execution: execution, record: nil, ownContext: ownContext, details: Box(details))
+    return Scope(run: run, record: nil, ownContext: ownContext, details: Box(details))
   }
 
   /// Returns the current scope with a token around it.
@@ -112,7 +112,7 @@ package struct Scope: Sendable {
   /// The scope of a run that several share: the observers here, without a run or a token.
   var ofSharedRuns: Scope {
     let context = (context?.observation).map { Context.empty.observed(by: $0) }
-    return Scope(execution: nil, record: nil, ownContext: context, details: nil)
+    return Scope(run: nil, record: nil, ownContext: context, details: nil)
   }
 
   static func observed(by observation: ObservationScope) -> Scope {
@@ -121,7 +121,7 @@ package struct Scope: Sendable {
 
   private static func surrounded(by change: (Context?) -> Context) -> Scope {
     let old = current
-    return Scope(execution: old.execution, record: old.record, ownContext: change(old.context), details: old.details)
+    return Scope(run: old.run, record: old.record, ownContext: change(old.context), details: old.details)
   }
 
   /// Runs handlers shielded from cancellation and without a step to report to, off the caller's actor.
@@ -132,7 +132,7 @@ package struct Scope: Sendable {
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let (outer, details) = (current, Box(Details(isShielded: true)))
-    let scope = Scope(execution: outer.execution, record: nil, ownContext: outer.context?.shielded, details: details)
+    let scope = Scope(run: outer.run, record: nil, ownContext: outer.context?.shielded, details: details)
     return await $current.withValue(scope) {
       guard let journal = outer.innermostRun?.journal else {
         return isCancelled ? await shielded(operation) : await operation()
@@ -148,8 +148,8 @@ package struct Scope: Sendable {
 
 extension Scope {
   /// Between the steps of a run, or in a recorded step.
-  init(of execution: Execution, record: RecordID? = nil) {
-    self.init(execution: execution, record: record, ownContext: nil, details: nil)
+  init(of run: Execution, record: RecordID? = nil) {
+    self.init(run: run, record: record, ownContext: nil, details: nil)
   }
 }
 

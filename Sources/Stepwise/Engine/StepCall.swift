@@ -7,7 +7,7 @@
 @usableFromInline
 struct StepCall: Sendable {
   /// Nil outside of runs, and in undos and handlers.
-  private let execution: Execution?
+  private let run: Execution?
   /// Nil where nothing but the run has to know of the call.
   private let details: Details?
 
@@ -33,23 +33,23 @@ struct StepCall: Sendable {
   @usableFromInline
   init(_ name: String) throws {
     let scope = Scope.current
-    guard let execution = scope.innermostRun else {
-      (execution, details) = (nil, nil)
+    guard let run = scope.innermostRun else {
+      (run, details) = (nil, nil)
       return
     }
-    guard scope.isPlain, !execution.isJournaled else {
-      self = try StepCall(name, in: scope, of: execution)
+    guard scope.isPlain, !run.isJournaled else {
+      self = try StepCall(name, in: scope, of: run)
       return
     }
-    (self.execution, details) = (execution, nil)
-    guard !execution.isCancellationRequested, execution.calls.begin() else { throw execution.refusal(in: nil) }
+    (self.run, details) = (run, nil)
+    guard !run.isCancellationRequested, run.calls.begin() else { throw run.refusal(in: nil) }
   }
 
   @inline(never)
-  private init(_ name: String, in scope: Scope, of execution: Execution) throws {
+  private init(_ name: String, in scope: Scope, of run: Execution) throws {
     let stepScope = scope.stepScope
-    guard execution.journal != nil || !execution.isCancellationRequested else {
-      throw execution.refusal(in: stepScope)
+    guard run.journal != nil || !run.isCancellationRequested else {
+      throw run.refusal(in: stepScope)
     }
     var counting = stepScope?.counting
     // A scope that has been closed just now is counted by the one around it.
@@ -58,32 +58,32 @@ struct StepCall: Sendable {
       counting?.calls.end()
       throw CancellationError()
     }
-    guard counting != nil || execution.calls.begin() else { throw execution.refusal(in: stepScope) }
-    self.execution = execution
+    guard counting != nil || run.calls.begin() else { throw run.refusal(in: stepScope) }
+    self.run = run
     details = Details(stepScope, counting: counting, scope.recordedStep?.begin(name))
   }
 
   /// Whether nothing but the run itself has to know of the call.
-  @usableFromInline var isPlain: Bool { recordedStep == nil && execution?.isJournaled != true }
+  @usableFromInline var isPlain: Bool { recordedStep == nil && run?.isJournaled != true }
 
   @usableFromInline
   func end() {
     if let details { return end(details, error: nil) }
-    execution?.calls.end()
+    run?.calls.end()
   }
 
   @usableFromInline
   func end(throwing error: any Error, _ name: String) {
-    if let execution, stepScope.map({ !$0.isAbandoned }) ?? true { execution.failCall(name, error) }
+    if let run, stepScope.map({ !$0.isAbandoned }) ?? true { run.failCall(name, error) }
     if let details { return end(details, error: error) }
-    execution?.calls.end()
+    run?.calls.end()
   }
 
   @inline(never)
   private func end(_ details: Details, error: (any Error)?) {
     details.recordedStep?.finish(error: error)
     if let counting = details.counting { return counting.calls.end() }
-    execution?.calls.end()
+    run?.calls.end()
   }
 }
 
@@ -98,19 +98,19 @@ extension StepCall {
     isUndoable: Bool = false,
     undo: (Value) -> @Sendable () async throws -> Void = { _ in {} }
   ) async throws -> Value {
-    let plannedStep = ChainStep(index: execution?.lastIndex ?? 0, name: name)
+    let plannedStep = ChainStep(index: run?.lastIndex ?? 0, name: name)
     do {
-      if isUndoable, execution?.core?.identity.isProgression ?? (execution == nil) { throw ChainError.outsideRun }
+      if isUndoable, run?.core?.identity.isProgression ?? (run == nil) { throw ChainError.outsideRun }
       let step = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
       let end = try await perform(step, attempts, if: isRetryable, body)
-      if isUndoable, let execution, end.number != nil || execution.journal == nil {
+      if isUndoable, let run, end.number != nil || run.journal == nil {
         let number = end.number ?? UndoStack.Undo.nextNumber
         let undo = UndoStack.Undo(step: plannedStep, record: recordedStep?.id, number: number, perform: undo(end.value))
         if end.error == nil {
-          await execution.adopt([undo], in: stepScope)
+          await run.adopt([undo], in: stepScope)
         } else {
-          await execution.undoShielded([undo], recording: execution.recording)
-          await execution.journal?.undone(number)
+          await run.undoShielded([undo], recording: run.recording)
+          await run.journal?.undone(number)
         }
       }
       if let error = end.error { throw error }
@@ -148,17 +148,17 @@ extension StepCall {
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> JournalEnd<Value> {
-    guard let execution, let journal = execution.journal, !journal.isInStep else {
+    guard let run, let journal = run.journal, !journal.isInStep else {
       let value: Value
-      if let journal = execution?.stepJournal ?? execution?.journal, let run = execution?.journalRun {
-        let key = try journal.part(step, in: run)
+      if let journal = run?.stepJournal ?? run?.journal, let journalRun = run?.journalRun {
+        let key = try journal.part(step, in: journalRun)
         value = try await perform(options, if: isRetryable) { try await journal.inside(key, branch: nil, body) }
       } else {
         value = try await perform(options, if: isRetryable, body)
       }
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
-    let end = try await journal.step(step, in: execution.journalRun) { key in
+    let end = try await journal.step(step, in: run.journalRun) { key in
       try await perform(options, AttemptHistory(key: key, journal: journal), if: isRetryable) {
         try await journal.inside(key, branch: nil, body)
       }
@@ -180,9 +180,9 @@ extension StepCall {
       options.clock,
       if: isRetryable,
       history: history,
-      of: execution,
+      of: run,
       in: stepScope,
-      recording: execution?.recording
+      recording: run?.recording
     ) { number, error in
       recordedStep?.retrying(attempt: number, after: error)
     } body: { scope in
@@ -220,7 +220,7 @@ extension StepCall {
 extension StepCall {
   /// The journal that stores the steps in the body one by one; nil where they are part of a step or of no stored run.
   private var scopeJournal: (any RunJournal)? {
-    guard let journal = execution?.journal, !journal.isInStep else { return nil }
+    guard let journal = run?.journal, !journal.isInStep else { return nil }
     return journal
   }
 

@@ -46,7 +46,7 @@ struct Recording: Sendable {
   }
 
   /// The number of the run that this writes about; -1 when the record is full.
-  private var run: Int { inner.map { $0.record?.number ?? -1 } ?? 0 }
+  private var runNumber: Int { inner.map { $0.record?.number ?? -1 } ?? 0 }
   private var watch: RunWatch? { inner == nil ? recorder.watch : inner?.watch }
   private var observers: [any RunObserver] { watch?.observers ?? [] }
   private var isOpen: Bool { inner?.isOpen ?? true }
@@ -83,7 +83,7 @@ struct Recording: Sendable {
     let number = recorder.change(isCalling: false) { content -> Int? in
       guard isOpen else { return nil }
       if let watch { content.state.call(watch.observers) { $0.runStarted(watch.run) } }
-      return content.state.record.add(kind, in: run, at: time)
+      return content.state.record.add(kind, in: runNumber, at: time)
     }
     return Recording(recorder, Nested(number.flatMap(RecordID.init), watch, in: inner))
   }
@@ -106,8 +106,8 @@ struct Recording: Sendable {
     if inner == nil, recorder.leave(as: state, at: time) { return }
     let chainState = watch.map { _ in outcome.map(value) }
     recorder.change { content -> Void? in
-      guard let begun = content.state.record[run]?.begun else { return nil }
-      _ = content.state.record.end(run, as: state, at: time)
+      guard let begun = content.state.record[runNumber]?.begun else { return nil }
+      _ = content.state.record.end(runNumber, as: state, at: time)
       guard let watch, let chainState else { return nil }
       return content.state.call(watch.observers) { $0.runEnded(watch.run, duration: time - begun, outcome: chainState) }
     }
@@ -115,7 +115,7 @@ struct Recording: Sendable {
 
   /// Returns a recording for work that the run may abandon; it ignores what that work does afterwards.
   func recording(while isAwaited: @escaping @Sendable () -> Bool) -> Recording {
-    Recording(recorder, Nested(RecordID(run), watch, isAwaited: isAwaited, in: inner))
+    Recording(recorder, Nested(RecordID(runNumber), watch, isAwaited: isAwaited, in: inner))
   }
 
   // MARK: - Steps
@@ -125,7 +125,7 @@ struct Recording: Sendable {
   func begin(_ index: Int, at time: Duration) -> RecordID? {
     let number = index - recorder.steps.lowerBound + 1
     if inner == nil, recorder.note(number, isEnd: false, at: time) { return RecordID(number) }
-    return begin { $0.beginStep(index, in: run, at: time) }
+    return begin { $0.beginStep(index, in: runNumber, at: time) }
   }
 
   /// Begins a step within a step, and returns its number.
@@ -195,10 +195,10 @@ struct Recording: Sendable {
   /// Ends what is running when the run abandons some steps, for an error that takes their place.
   func abandon(_ steps: Range<Int>, error: any Error) {
     write { content, time in
-      for entry in content.state.record.active(in: steps) where entry.number > run {
+      for entry in content.state.record.active(in: steps) where entry.number > runNumber {
         end(entry.number, as: .abandoned, error, at: time, &content)
       }
-      _ = content.state.record.add(.abandoned, in: run, .succeeded, at: time)
+      _ = content.state.record.add(.abandoned, in: runNumber, .succeeded, at: time)
     }
   }
 
@@ -206,7 +206,7 @@ struct Recording: Sendable {
     guard error is TimeoutError else { return }
     write { content, time in
       for number in content.state.record.timeOut(steps) { publish(number, &content) }
-      _ = content.state.record.add(.timedOut, in: run, .succeeded, at: time)
+      _ = content.state.record.add(.timedOut, in: runNumber, .succeeded, at: time)
     }
   }
 
@@ -218,7 +218,7 @@ struct Recording: Sendable {
 
   /// The error of a step was replaced with a value.
   func recovered() {
-    write { content, time in _ = content.state.record.add(.recovered, in: run, .succeeded, at: time) }
+    write { content, time in _ = content.state.record.add(.recovered, in: runNumber, .succeeded, at: time) }
   }
 
   func undone(_ record: RecordID?, _ step: ChainStep, error: (any Error)?) {
@@ -227,7 +227,7 @@ struct Recording: Sendable {
     write { content, time in
       let attempt = content.state.record[number]?.attempt ?? 1
       if content.state.record.undo(number, failure) { publish(number, &content) }
-      _ = content.state.record.add(.undone(step, failure), in: run, .succeeded, at: time)
+      _ = content.state.record.add(.undone(step, failure), in: runNumber, .succeeded, at: time)
       guard let watch else { return }
       let observed = ObservedStep(run: watch.run, step: step, attempt: attempt)
       content.state.call(watch.observers) { $0.stepUndone(observed, error: error) }
@@ -276,7 +276,7 @@ struct Recording: Sendable {
 
   /// A step, or the steps of the run, are retried after a failure at an entry of the record.
   func retrying(_ step: RecordID? = nil, attempt: Int, after error: any Error, at number: (RunRecord) -> Int) {
-    let parent = step?.number ?? run
+    let parent = step?.number ?? runNumber
     let failure: RunRecord.Failure =
       recorder.watch?.scope.isTraced ?? false ? .error(error) : .type(type(of: error))
     write { content, time in

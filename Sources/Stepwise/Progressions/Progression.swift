@@ -212,12 +212,12 @@ extension Chain {
     running first: @escaping @Sendable (Input) async throws -> P
   ) -> StepCode where Output == P.Result {
     { frame in
-      let (execution, recording, record) = (frame.execution, frame.recording, frame.record)
+      let (run, recording, record) = (frame.run, frame.recording, frame.record)
       var stages = try await first(frame.slot.take()).stages.makeAsyncIterator()
       while let stage = try await stages.next(isolation: nil) {
         recording?.reached(record, stage: Box(stage))
         if let result = stage.result { return frame.slot.put(result) }
-        if execution.isCancellationRequested { throw CancellationError() }
+        if run.isCancellationRequested { throw CancellationError() }
       }
     }
   }
