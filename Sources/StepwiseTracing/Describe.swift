@@ -54,7 +54,7 @@ private struct ChainWalk {
       case .recover:
         opening.append(open("try"))
         body.append { $0.tails.append($0.catching("recover")) }
-      case .enclosing(let how, _):
+      case .covering(let how, _):
         opening.append(open(how))
         body.append(close)
       case .onError: onError += 1

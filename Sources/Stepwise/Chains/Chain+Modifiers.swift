@@ -72,7 +72,7 @@ extension Chain {
         }
       }
     }
-    return Chain(path.appending(.enclosing(how: "retry up to \(policy.maxAttempts) attempts", code)))
+    return Chain(path.appending(.covering(how: "retry up to \(policy.maxAttempts) attempts", code)))
   }
 }
 
@@ -99,7 +99,7 @@ extension Chain {
         }
       }
     }
-    return Chain(path.appending(.enclosing(how: "timeout \(duration)", code)))
+    return Chain(path.appending(.covering(how: "timeout \(duration)", code)))
   }
 
   /// Limits the total duration of the previous steps, and stops waiting for them when the time is up.
@@ -127,7 +127,7 @@ extension Chain {
         }
       }
     }
-    return Chain(path.appending(.enclosing(how: "abandon after \(duration)", code)))
+    return Chain(path.appending(.covering(how: "abandon after \(duration)", code)))
   }
 
   /// Runs the previous steps on an executor, except those isolated to an actor that has its own.
@@ -141,7 +141,7 @@ extension Chain {
       }
       try await journal.withBodies(on: executor) { try await frame.execute(segment: segment) }
     }
-    return Chain(path.appending(.enclosing(how: "executor", code)))
+    return Chain(path.appending(.covering(how: "executor", code)))
   }
 }
 

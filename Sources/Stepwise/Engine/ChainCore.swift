@@ -7,7 +7,7 @@
 final class ChainCore: Sendable {
   struct Operation: Sendable {
     enum Kind {
-      case step, chains, recover, enclosing
+      case step, chains, recover, covering
     }
 
     let kind: Kind
@@ -21,7 +21,7 @@ final class ChainCore: Sendable {
     var firstStep: Int { Int(first) }
     var undo: StepUndo? { if case .step(_, _, let undo, _) = node.kind { undo?.value } else { nil } }
 
-    /// The type of what it leaves in the slot; of no use for nested chains and for what encloses steps.
+    /// The type of what it leaves in the slot; of no use for nested chains and for what covers steps.
     var output: any Sendable.Type {
       switch node.kind {
       case .step(_, let output, _, _), .recover(let output, _): output
@@ -40,7 +40,7 @@ final class ChainCore: Sendable {
   let node: Node
   let operations: [Operation]
   /// The positions of the operations that cover everything before them.
-  let enclosings: [Int]
+  let coveringPositions: [Int]
   let stepCount: Int
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
@@ -80,7 +80,7 @@ final class ChainCore: Sendable {
       case .step(_, _, let undo, let code): add(.step, code, isUndoable: undo != nil)
       case .chains(_, _, let code): add(.chains, code)
       case .recover(_, let code): add(.recover, code)
-      case .enclosing(_, let code): add(.enclosing, code)
+      case .covering(_, let code): add(.covering, code)
       case .onError(let handler): errorHandlers.append(handler)
       case .finally(let handler): finallyHandlers.append(handler)
       case .overlap(let policy): overlap = overlap ?? policy
@@ -90,7 +90,7 @@ final class ChainCore: Sendable {
     registry = first.registry.value
     operations.reverse()
     self.operations = operations
-    enclosings = operations.indices.filter { operations[$0].kind == .enclosing }
+    coveringPositions = operations.indices.filter { operations[$0].kind == .covering }
     self.stepCount = stepCount
     self.errorHandlers = errorHandlers.reversed()
     self.finallyHandlers = finallyHandlers
@@ -153,7 +153,7 @@ extension ChainCore {
   /// - Returns: How to undo what was completed.
   /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
   func run(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
-    guard let journal = child.outer.journal, let key = child.fork.key else {
+    guard let journal = child.container.journal, let key = child.fork.key else {
       return try await runUnstored(&slot, as: child)
     }
     // A stored error leaves the input where it is.
@@ -166,14 +166,14 @@ extension ChainCore {
 
   private func runUnstored(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
     let run = try await runAwaited(exchange(&slot, with: ValueSlot()), as: child)
-    if let outcome = run.completed { try Self.check(outcome, in: child.outer) }
+    if let outcome = run.completed { try Self.check(outcome, in: child.container) }
     slot = run.takeValue()
     return run.undosIfAny?.takeAll() ?? []
   }
 
-  private static func check(_ outcome: Outcome<Void>, in outer: Execution) throws {
+  private static func check(_ outcome: Outcome<Void>, in container: Execution) throws {
     if case .cancelled(let cancellation) = outcome, let error = cancellation.underlyingError,
-      outer.isCancellationRequested
+      container.isCancellationRequested
     {
       throw error
     }

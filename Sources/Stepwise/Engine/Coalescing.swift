@@ -24,7 +24,7 @@ final class Coalescing: Sendable {
 
   /// Whether it applies to a run that begins here; it does not when a journal has to know the run's steps.
   func applies(to child: Child? = nil, with journal: (any RunJournal)?) -> Bool {
-    journal == nil && child?.outer.journal == nil && Scope.currentJournal == nil
+    journal == nil && child?.container.journal == nil && Scope.currentJournal == nil
   }
 
   /// Returns the shared run for a key, if it is in flight.
@@ -96,14 +96,14 @@ final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its su
     _ input: consuming ValueSlot,
     _ key: any Hashable & Sendable,
     hash: Int,
-    inside enclosing: Execution?
+    for caller: Execution?
   ) {
     self.key = key
     keyHash = hash
     let observation = Scope.current.context?.observation
     recorder = RunRecorder(of: core.summary, .make(for: core.summary, core.identity.observers, in: observation))
     super.init(core, entrance: core.entrance, input: input, for: recorder)
-    state.withLock { $0.enclosing = enclosing }
+    state.withLock { $0.caller = caller }
   }
 }
 
@@ -151,12 +151,12 @@ extension ChainCore {
   ) -> Task<Void, any Error> {
     begin(waiter)
     if !waiter.isRequested {
-      let enclosing = waiter.hasHandle ? nil : Scope.current.runInFlight
+      let caller = waiter.hasHandle ? nil : Scope.current.runInFlight
       var input: ValueSlot? = input
       // Neither a token around the first caller nor its run cancels what others wait for.
       Scope.$current.withValue(Scope.current.ofSharedRuns) {
         let (run, isNew) = coalescing.join(key) { hash in
-          CoalescedRun(self, input.take() ?? ValueSlot(), key, hash: hash, inside: enclosing)
+          CoalescedRun(self, input.take() ?? ValueSlot(), key, hash: hash, for: caller)
         }
         waiter.shared.settle(run)
         if isNew { return _ = run.task.settle(launch(run, priority: priority)) }

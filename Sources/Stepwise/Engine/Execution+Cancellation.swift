@@ -62,7 +62,7 @@ extension Execution {
   }
 
   private var isRunCancelled: Bool {
-    sequence(first: self) { $0.ownsJournal ? nil : $0.outer ?? $0.enclosing }.contains {
+    sequence(first: self) { $0.ownsJournal ? nil : $0.container ?? $0.caller }.contains {
       $0.ownsJournal ? $0.isRequested : $0.request?.endsRun ?? false
     }
   }
@@ -131,7 +131,7 @@ extension Execution {
       }
     }
     if !hasHandle {
-      if let outer = outer ?? (scope.isShielded ? nil : scope.runInFlight) { ties.outer = outer.contain(self) }
+      if let outer = container ?? (scope.isShielded ? nil : scope.runInFlight) { ties.outer = outer.contain(self) }
       if Task.isCancelled { cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason)) }
     }
     if let child, let request = child.fork.begin(self, at: child.branch) {

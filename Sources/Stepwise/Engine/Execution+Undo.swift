@@ -36,14 +36,14 @@ extension Execution {
     guard !undos.isEmpty else { return }
     await Scope.withCancellationShield {
       let errors = await self.undo(undos, recording: nil)
-      for run in sequence(first: self, next: \.outer) { run.undos.add(reported: errors) }
+      for run in sequence(first: self, next: \.container) { run.undos.add(reported: errors) }
     }
   }
 
   /// Stores failed undos for the handlers of this run and of the runs that contain it.
   func keep(_ errors: [UndoError]) {
     guard !errors.isEmpty else { return }
-    for run in sequence(first: self, next: \.outer) { run.undos.add(errors) }
+    for run in sequence(first: self, next: \.container) { run.undos.add(errors) }
   }
 
   /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
@@ -54,13 +54,13 @@ extension Execution {
     guard !undos.isEmpty else { return }
     func isOver() -> Bool { stepScope?.isOver ?? false }
     if let stepScope, stepScope.scopes.contains(where: { $0.undos.push(undos, unless: isOver) }) { return }
-    for run in sequence(first: self, next: \.outer) where !isOver() {
+    for run in sequence(first: self, next: \.container) where !isOver() {
       if run.calls.begin() {
         defer { run.calls.end() }
         if run.undos.push(undos, unless: isOver) { return }
       }
       if run.calls.hasEndedWithoutValue { break }
-      if run.outer == nil, !isOver() { return }
+      if run.container == nil, !isOver() { return }
     }
     let late = UndoStack.Undo.newestFirst(undos)
     // The run awaits what it has not abandoned, so that its handlers receive the failures.

@@ -30,7 +30,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     var gateID: GateID?
     /// Settled when the gate admits the run; created by the first who needs it.
     var admission: Once<Void>?
-    var enclosing: Execution?
+    var caller: Execution?
     var ties = Ties()
     /// The task, until it is cancelled or the outcome is decided.
     var task: Task<Void, any Error>?
@@ -79,12 +79,12 @@ package class Execution: AnyBox, @unchecked Sendable {
     // Not an initializer, which would own, and so retain, what it is given.
     static func inside(_ scope: Scope, as child: Child?, stepCount: Int) -> Origin? {
       guard child != nil || scope.run != nil else { return nil }
-      let outer = child?.outer.origin
+      let container = child?.container.origin
       return Origin(
         child: child,
         stepScope: child == nil ? scope.stepScope : nil,
-        recordedStep: child == nil ? scope.recordedStep : outer?.recordedStep,
-        stepCount: outer?.stepCount ?? stepCount
+        recordedStep: child == nil ? scope.recordedStep : container?.recordedStep,
+        stepCount: container?.stepCount ?? stepCount
       )
     }
   }
@@ -104,26 +104,26 @@ package class Execution: AnyBox, @unchecked Sendable {
     let scope = Scope.current
     let isAwaited = !(hasHandle ?? (recorder != nil))
     let context = isAwaited ? scope.context : scope.context?.ofStartedRuns
-    let enclosing = isAwaited ? scope.runInFlight : nil
+    let caller = isAwaited ? scope.runInFlight : nil
     origin = isAwaited ? .inside(scope, as: child, stepCount: core.stepCount) : nil
     let isInStep = outerJournal?.isInStep ?? false
-    self.journal = child?.outer.journal ?? journal ?? (isInStep ? nil : outerJournal)
-    stepJournal = child?.outer.stepJournal ?? (isInStep ? outerJournal : nil)
+    self.journal = child?.container.journal ?? journal ?? (isInStep ? nil : outerJournal)
+    stepJournal = child?.container.stepJournal ?? (isInStep ? outerJournal : nil)
     ownsJournal = journal != nil
     self.hasHandle = !isAwaited
     recording = isRecorded ? Self.recording(of: core, recorder, as: child, in: context?.observation) : nil
-    depth = enclosing.map { $0.depth + 1 } ?? 0
+    depth = caller.map { $0.depth + 1 } ?? 0
     self.entrance = entrance
     let machine = RunMachine(isGated: entrance != nil)
     let first = child?.firstStep ?? 0
-    state = Lock(State(machine: machine, core: core, value: input, stepIndex: first, enclosing: consume enclosing))
+    state = Lock(State(machine: machine, core: core, value: input, stepIndex: first, caller: consume caller))
     ownContext = consume context
   }
 
   deinit {
     // Released in a loop instead of recursively: a task may outlive thousands of runs around it.
-    var next = state.withLock { $0.enclosing.take() }
-    while isKnownUniquelyReferenced(&next) { next = next?.state.withLock { $0.enclosing.take() } }
+    var next = state.withLock { $0.caller.take() }
+    while isKnownUniquelyReferenced(&next) { next = next?.state.withLock { $0.caller.take() } }
   }
 
   /// Returns nil when nothing records a run that starts.
@@ -149,7 +149,8 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// The tokens around the run, and the observers of what starts in it.
   final var context: Context? { recording?.scope.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
   final var child: Child? { origin?.child }
-  final var outer: Execution? { child?.outer }
+  /// The run that contains this one as a step.
+  final var container: Execution? { child?.container }
   /// The index of the chain's first step in events.
   final var firstStep: Int { child?.firstStep ?? 0 }
   final var isOver: Bool { completed != nil }
@@ -158,11 +159,11 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// The innermost run in flight that awaits this one.
   ///
   /// Those that have ended are left out for good, so that runs that start each other without end need no memory.
-  final var enclosing: Execution? {
+  final var caller: Execution? {
     while true {
-      guard let outer = state.withLock({ $0.enclosing }), outer.isOver else { return state.withLock { $0.enclosing } }
-      let next = outer.state.withLock { $0.enclosing }
-      _ = state.withLock { exchange(&$0.enclosing, with: next) }
+      guard let ended = state.withLock({ $0.caller }), ended.isOver else { return state.withLock { $0.caller } }
+      let next = ended.state.withLock { $0.caller }
+      _ = state.withLock { exchange(&$0.caller, with: next) }
     }
   }
 
@@ -374,7 +375,7 @@ extension Execution {
   /// Code that has outlived its run is not cancelled, and a loop would take the error for its own cancellation.
   func refusal(in stepScope: StepScope?) -> any Error {
     let hasEnded = isOver && !Task.isCancelled && stepScope?.isAbandoned != true
-    let isAbandoned = sequence(first: self, next: \.outer).contains { $0.origin?.stepScope?.isAbandoned ?? false }
+    let isAbandoned = sequence(first: self, next: \.container).contains { $0.origin?.stepScope?.isAbandoned ?? false }
     return hasEnded && !isAbandoned ? ChainError.runHasEnded : CancellationError()
   }
 
@@ -430,8 +431,8 @@ extension Execution {
     if let child {
       child.fork.end(at: child.branch, hasValue: error == nil)
       if !child.fork.isLost(at: child.branch) {
-        child.outer.enter(lastIndex)
-        if let error, let call = failedCall(with: error) { child.outer.add(call) }
+        child.container.enter(lastIndex)
+        if let error, let call = failedCall(with: error) { child.container.add(call) }
       }
     }
     return outcome

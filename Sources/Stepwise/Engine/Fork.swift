@@ -140,7 +140,7 @@ final class Fork: Sendable {
 
 /// The relation of a run to the run that contains it as a step.
 struct Child: Sendable {
-  let outer: Execution
+  let container: Execution
   let fork: Fork
   let recording: Recording?
   /// Its index among the branches.
@@ -151,6 +151,6 @@ struct Child: Sendable {
   /// Returns the child that follows this one, which is a run of the given chain.
   func next(after chain: ChainCore) -> Child {
     let next = firstStep + chain.stepCount
-    return Child(outer: outer, fork: fork, recording: recording, branch: branch + 1, firstStep: next)
+    return Child(container: container, fork: fork, recording: recording, branch: branch + 1, firstStep: next)
   }
 }

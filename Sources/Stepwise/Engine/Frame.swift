@@ -41,11 +41,11 @@ package struct Frame: ~Copyable {
   /// The index of the last segment.
   ///
   /// Each segment ends before an operation that covers it and all segments before; the last one ends at the end.
-  var lastSegment: Int { core.enclosings.count }
+  var lastSegment: Int { core.coveringPositions.count }
 
-  private func start(ofSegment segment: Int) -> Int { segment == 0 ? 0 : core.enclosings[segment - 1] }
+  private func start(ofSegment segment: Int) -> Int { segment == 0 ? 0 : core.coveringPositions[segment - 1] }
   private func end(ofSegment segment: Int) -> Int {
-    segment == lastSegment ? core.operations.count : core.enclosings[segment]
+    segment == lastSegment ? core.operations.count : core.coveringPositions[segment]
   }
 
   /// Executes the operations of one segment, in a loop; the first of them covers the segments before.
@@ -136,7 +136,7 @@ extension Frame {
   func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Child {
     let fork = Fork(chains.cores, nesting, in: run.journal)
     run.setFork(fork)
-    return Child(outer: run, fork: fork, recording: recording, branch: 0, firstStep: index)
+    return Child(container: run, fork: fork, recording: recording, branch: 0, firstStep: index)
   }
 }
 
@@ -208,9 +208,9 @@ extension Frame {
     let source = cancellationSource(of: outcome)
     let hasValue = if case .resolved = outcome { true } else { false }
     // What contains a chain that ends with a value takes its undos.
-    let taken = hasValue && run.outer != nil ? nil : run.undosIfAny?.takeAll()
+    let taken = hasValue && run.container != nil ? nil : run.undosIfAny?.takeAll()
     var undos = hasValue || !isFinal ? [] : taken ?? []
-    if hasValue, !ownsJournal, run.outer == nil, let taken { journal?.release(taken.map(\.number)) }
+    if hasValue, !ownsJournal, run.container == nil, let taken { journal?.release(taken.map(\.number)) }
     if let journal, ownsJournal {
       await run.undoShielded(exchange(&undos, with: []), recording: run.recording)
       isFinal = await journal.finish()

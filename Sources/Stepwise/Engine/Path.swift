@@ -30,7 +30,7 @@ package final class Node: Sendable {
     /// Replaces errors with a value of the type.
     case recover(any Sendable.Type, StepCode)
     /// Covers everything before it.
-    case enclosing(how: String, StepCode)
+    case covering(how: String, StepCode)
     case onError(ErrorHandler)
     case finally(FinallyHandler)
     case overlap(Overlap)

@@ -57,13 +57,13 @@ package struct Scope: Sendable {
   /// The innermost run around the code that has not completed.
   var runInFlight: Execution? {
     guard let run else { return nil }
-    return run.isOver ? run.enclosing : run
+    return run.isOver ? run.caller : run
   }
 
   /// The runs around the code that have not completed, innermost first.
   var runsInFlight: some Sequence<Execution> {
     sequence(state: runInFlight) { next in
-      defer { next = next?.enclosing }
+      defer { next = next?.caller }
       return next
     }
   }
