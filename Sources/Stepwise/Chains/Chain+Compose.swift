@@ -46,9 +46,9 @@ extension Chain {
     Chain(
       Path(branches.chains, how: "zip") { frame in
         let input: Input = frame.slot.take()
-        let child = frame.fork(into: branches.chains, .zip)
-        let ended = await branches.run(on: input, as: child)
-        let failure = child.fork.decider.flatMap { ended[$0].result?.error }
+        let branch = frame.fork(into: branches.chains, .zip)
+        let ended = await branches.run(on: input, as: branch)
+        let failure = branch.fork.decider.flatMap { ended[$0].result?.error }
         let undos = ended.flatMap { $0.value?.undos ?? [] }
         if failure != nil, !frame.run.isInterrupted {
           await frame.run.undoShielded(UndoStack.Undo.newestFirst(undos), recording: frame.recording)
@@ -81,9 +81,9 @@ extension Chain {
     return Chain(
       Path(branches.chains, how: "race") { frame in
         let input: Input = frame.slot.take()
-        let child = frame.fork(into: branches.chains, .race)
-        let ended = await branches.run(on: input, as: child)
-        guard let decider = child.fork.decider, let winner = ended[decider].value else {
+        let branch = frame.fork(into: branches.chains, .race)
+        let ended = await branches.run(on: input, as: branch)
+        guard let decider = branch.fork.decider, let winner = ended[decider].value else {
           let errors = ended.compactMap(\.result?.error)
           // They were interrupted together with the run.
           if frame.run.isCancellationRequested, errors.allSatisfy({ $0 is CancellationError }) {
@@ -121,27 +121,27 @@ struct Branches<Input: Sendable>: Sendable {
   private static func run<Output: Sendable>(
     _ core: ChainCore,
     on input: Input,
-    as child: Child,
+    as branch: Branch,
     returning type: Output.Type
   ) async throws -> FinishedBranch {
     var slot = ValueSlot(input)
-    let undos = try await core.run(&slot, as: child)
+    let undos = try await core.run(&slot, as: branch)
     return FinishedBranch(output: Box(slot.take(Output.self)), undos: undos)
   }
 
   /// Runs all branches concurrently, and cancels the others when one has decided the step.
-  @concurrent func run(on input: Input, as first: Child) async -> [BranchState<Execution>] {
+  @concurrent func run(on input: Input, as first: Branch) async -> [BranchState<Execution>] {
     let fork = first.fork
     // Its tasks throw nothing, but one of a group whose tasks may throw costs an allocation less.
     await withThrowingTaskGroup(of: Void.self) { group in
-      var child = first
+      var branch = first
       for index in outputs.indices {
         let (core, output) = (chains.cores[index], outputs[index])
-        group.addTask { [child] in
-          let result = await Result.of { try await Self.run(core, on: input, as: child, returning: output) }
+        group.addTask { [branch] in
+          let result = await Result.of { try await Self.run(core, on: input, as: branch, returning: output) }
           fork.end(at: index, hasValue: result.error == nil, with: result)
         }
-        child = child.next(after: core)
+        branch = branch.next(after: core)
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if !outputs.isEmpty { await fork.decided() }

@@ -191,8 +191,8 @@ extension Chain: ChainSegment {
   public nonisolated func appended<Start: Sendable>(to chain: Chain<Start, Input>) -> Chain<Start, Output> {
     let nested = NestedChains([core])
     let code: StepCode = { frame in
-      let child = frame.fork(into: nested, .chain)
-      await frame.adopt(try await nested.cores[0].run(&frame.slot, as: child))
+      let branch = frame.fork(into: nested, .chain)
+      await frame.adopt(try await nested.cores[0].run(&frame.slot, as: branch))
     }
     return Chain<Start, Output>(chain.path.appending(.chains(nested, how: "then", code)))
   }

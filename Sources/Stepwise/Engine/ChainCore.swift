@@ -152,21 +152,21 @@ extension ChainCore {
   ///
   /// - Returns: How to undo what was completed.
   /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
-  func run(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
-    guard let journal = child.container.journal, let key = child.fork.key else {
-      return try await runUnstored(&slot, as: child)
+  func run(_ slot: inout ValueSlot, as branch: Branch) async throws -> [UndoStack.Undo] {
+    guard let journal = branch.container.journal, let key = branch.fork.key else {
+      return try await runUnstored(&slot, as: branch)
     }
     // A stored error leaves the input where it is.
     var own = exchange(&slot, with: ValueSlot())
-    let branch = child.fork.nesting == .chain ? nil : child.branch
-    let undos = try await journal.group(key, branch: branch, limit: nil) { _ in try await runUnstored(&own, as: child) }
+    let index = branch.fork.nesting == .chain ? nil : branch.index
+    let undos = try await journal.group(key, branch: index, limit: nil) { _ in try await runUnstored(&own, as: branch) }
     slot = own
     return undos
   }
 
-  private func runUnstored(_ slot: inout ValueSlot, as child: Child) async throws -> [UndoStack.Undo] {
-    let run = try await runAwaited(exchange(&slot, with: ValueSlot()), as: child)
-    if let outcome = run.completed { try Self.check(outcome, in: child.container) }
+  private func runUnstored(_ slot: inout ValueSlot, as branch: Branch) async throws -> [UndoStack.Undo] {
+    let run = try await runAwaited(exchange(&slot, with: ValueSlot()), as: branch)
+    if let outcome = run.completed { try Self.check(outcome, in: branch.container) }
     slot = run.takeValue()
     return run.undosIfAny?.takeAll() ?? []
   }
@@ -187,19 +187,19 @@ extension ChainCore {
   /// - Throws: ``ChainError/reentrant`` when the run would wait for the run that called this.
   func runAwaited(
     _ input: consuming ValueSlot,
-    as child: Child? = nil,
+    as branch: Branch? = nil,
     with journal: (any RunJournal)? = nil
   ) async throws -> Execution {
     let scope = Scope.current
     if let entrance, scope.isBlocking(entrance.gate) { throw ChainError.reentrant }
-    if let coalescing, coalescing.applies(to: child, with: journal) {
-      return try await runWaiting(input, as: child, coalescing)
+    if let coalescing, coalescing.applies(to: branch, with: journal) {
+      return try await runWaiting(input, as: branch, coalescing)
     }
-    let outer = child == nil && journal == nil && !identity.isProgression ? scope.innermostRun : nil
+    let outer = branch == nil && journal == nil && !identity.isProgression ? scope.innermostRun : nil
     let outerJournal = outer?.stepJournal ?? outer?.journal
     guard let outerJournal, !outerJournal.isInStep else {
       return await run(
-        Execution(self, entrance: entrance, input: input, as: child, with: journal, inside: outerJournal)
+        Execution(self, entrance: entrance, input: input, as: branch, with: journal, inside: outerJournal)
       )
     }
     // Between the steps of a run with a journal, its steps are theirs.

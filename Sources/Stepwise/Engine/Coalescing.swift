@@ -23,8 +23,8 @@ final class Coalescing: Sendable {
   init(_ makeKey: @escaping RunKey) { self.makeKey = makeKey }
 
   /// Whether it applies to a run that begins here; it does not when a journal has to know the run's steps.
-  func applies(to child: Child? = nil, with journal: (any RunJournal)?) -> Bool {
-    journal == nil && child?.container.journal == nil && Scope.currentJournal == nil
+  func applies(to branch: Branch? = nil, with journal: (any RunJournal)?) -> Bool {
+    journal == nil && branch?.container.journal == nil && Scope.currentJournal == nil
   }
 
   /// Returns the shared run for a key, if it is in flight.
@@ -114,9 +114,9 @@ final class WaitingRun: Execution, @unchecked Sendable {  // Safety: as its supe
   /// Ends with the run, when there is no shared one to observe.
   let ownRecorder: RunRecorder
 
-  init(_ core: ChainCore, as child: Child?, hasHandle: Bool) {
+  init(_ core: ChainCore, as branch: Branch?, hasHandle: Bool) {
     ownRecorder = RunRecorder(of: core.summary, nil)
-    super.init(core, entrance: nil, input: ValueSlot(), as: child, hasHandle: hasHandle, isRecorded: false)
+    super.init(core, entrance: nil, input: ValueSlot(), as: branch, hasHandle: hasHandle, isRecorded: false)
   }
 }
 
@@ -126,12 +126,13 @@ extension ChainCore {
   /// Runs the chain by joining a shared run, which the caller's task awaits and leaves when it is cancelled.
   ///
   /// - Throws: ``ChainError/reentrant`` when the shared run would wait for itself.
-  func runWaiting(_ input: consuming ValueSlot, as child: Child?, _ coalescing: Coalescing) async throws -> Execution {
+  func runWaiting(_ input: consuming ValueSlot, as branch: Branch?, _ coalescing: Coalescing) async throws -> Execution
+  {
     let (scope, key) = (Scope.current, coalescing.makeKey(input))
     if let shared = coalescing.run(for: key), scope.runsInFlight.contains(where: { $0 === shared }) {
       throw ChainError.reentrant
     }
-    let run = WaitingRun(self, as: child, hasHandle: false)
+    let run = WaitingRun(self, as: branch, hasHandle: false)
     let task = launch(run, on: input, key, coalescing)
     await withTaskCancellationHandler {
       await run.ended(task)

@@ -125,7 +125,7 @@ extension Execution {
     var ties = Ties()
     ties.registry = (registry, registry.add(self))
     // A run that contains this one as a step passes the cancellations of tokens on.
-    if child == nil, let tokens = context?.tokens {
+    if branch == nil, let tokens = context?.tokens {
       ties.tokens = tokens.map { token in
         (token, token.listenFirst { self.cancel(CancellationRequest(.tokenAround, reason: $0)) })
       }
@@ -134,9 +134,9 @@ extension Execution {
       if let outer = container ?? (scope.isShielded ? nil : scope.runInFlight) { ties.outer = outer.contain(self) }
       if Task.isCancelled { cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason)) }
     }
-    if let child, let request = child.fork.begin(self, at: child.branch) {
+    if let branch, let request = branch.fork.begin(self, at: branch.index) {
       mark(request, isInterrupting: false)
-      if !child.fork.isReplayed { cancel(request) }
+      if !branch.fork.isReplayed { cancel(request) }
     }
     if origin?.stepScope?.isAbandoned ?? false { cancel(CancellationRequest(.abandonment)) }
     state.withLock { $0.ties = ties }

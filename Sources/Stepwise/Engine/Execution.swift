@@ -68,7 +68,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Where a run was started: the run that contains it as a step, or the step of another run that awaits it.
   struct Origin: Sendable {
     /// The relation of the run to the run that contains it as a step.
-    let child: Child?
+    let branch: Branch?
     /// The scope of that run that contains this one.
     let stepScope: StepScope?
     /// The recorded step of another run that awaits the run, and receives its progress as a share of so many steps.
@@ -77,13 +77,13 @@ package class Execution: AnyBox, @unchecked Sendable {
 
     /// Returns nil outside of runs.
     // Not an initializer, which would own, and so retain, what it is given.
-    static func inside(_ scope: Scope, as child: Child?, stepCount: Int) -> Origin? {
-      guard child != nil || scope.run != nil else { return nil }
-      let container = child?.container.origin
+    static func inside(_ scope: Scope, as branch: Branch?, stepCount: Int) -> Origin? {
+      guard branch != nil || scope.run != nil else { return nil }
+      let container = branch?.container.origin
       return Origin(
-        child: child,
-        stepScope: child == nil ? scope.stepScope : nil,
-        recordedStep: child == nil ? scope.recordedStep : container?.recordedStep,
+        branch: branch,
+        stepScope: branch == nil ? scope.stepScope : nil,
+        recordedStep: branch == nil ? scope.recordedStep : container?.recordedStep,
         stepCount: container?.stepCount ?? stepCount
       )
     }
@@ -94,7 +94,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     _ core: ChainCore,
     entrance: Entrance?,
     input: consuming ValueSlot,
-    as child: Child? = nil,
+    as branch: Branch? = nil,
     with journal: (any RunJournal)? = nil,
     inside outerJournal: (any RunJournal)? = nil,
     for recorder: RunRecorder? = nil,
@@ -105,17 +105,17 @@ package class Execution: AnyBox, @unchecked Sendable {
     let isAwaited = !(hasHandle ?? (recorder != nil))
     let context = isAwaited ? scope.context : scope.context?.ofStartedRuns
     let caller = isAwaited ? scope.runInFlight : nil
-    origin = isAwaited ? .inside(scope, as: child, stepCount: core.stepCount) : nil
+    origin = isAwaited ? .inside(scope, as: branch, stepCount: core.stepCount) : nil
     let isInStep = outerJournal?.isInStep ?? false
-    self.journal = child?.container.journal ?? journal ?? (isInStep ? nil : outerJournal)
-    stepJournal = child?.container.stepJournal ?? (isInStep ? outerJournal : nil)
+    self.journal = branch?.container.journal ?? journal ?? (isInStep ? nil : outerJournal)
+    stepJournal = branch?.container.stepJournal ?? (isInStep ? outerJournal : nil)
     ownsJournal = journal != nil
     self.hasHandle = !isAwaited
-    recording = isRecorded ? Self.recording(of: core, recorder, as: child, in: context?.observation) : nil
+    recording = isRecorded ? Self.recording(of: core, recorder, as: branch, in: context?.observation) : nil
     depth = caller.map { $0.depth + 1 } ?? 0
     self.entrance = entrance
     let machine = RunMachine(isGated: entrance != nil)
-    let first = child?.firstStep ?? 0
+    let first = branch?.firstStep ?? 0
     state = Lock(State(machine: machine, core: core, value: input, stepIndex: first, caller: consume caller))
     ownContext = consume context
   }
@@ -130,15 +130,15 @@ package class Execution: AnyBox, @unchecked Sendable {
   private static func recording(
     of chain: ChainCore,
     _ own: RunRecorder?,
-    as child: Child?,
+    as branch: Branch?,
     in observation: ObservationScope?
   ) -> Recording? {
-    if let child, let outer = child.recording {
-      return outer.nested(chain.summary, child.fork.nesting, firstStep: child.firstStep)
+    if let branch, let outer = branch.recording {
+      return outer.nested(chain.summary, branch.fork.nesting, firstStep: branch.firstStep)
     }
     var recorder = own
     if own == nil, let watch = RunWatch.make(for: chain.summary, chain.identity.observers, in: observation) {
-      recorder = RunRecorder(of: chain.summary, firstStep: child?.firstStep ?? 0, watch)
+      recorder = RunRecorder(of: chain.summary, firstStep: branch?.firstStep ?? 0, watch)
     }
     return recorder.map { Recording($0) }
   }
@@ -148,11 +148,11 @@ package class Execution: AnyBox, @unchecked Sendable {
   final var core: ChainCore? { state.withLock { $0.core } }
   /// The tokens around the run, and the observers of what starts in it.
   final var context: Context? { recording?.scope.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
-  final var child: Child? { origin?.child }
+  final var branch: Branch? { origin?.branch }
   /// The run that contains this one as a step.
-  final var container: Execution? { child?.container }
+  final var container: Execution? { branch?.container }
   /// The index of the chain's first step in events.
-  final var firstStep: Int { child?.firstStep ?? 0 }
+  final var firstStep: Int { branch?.firstStep ?? 0 }
   final var isOver: Bool { completed != nil }
   final var completed: Outcome<Void>? { state.withLock { $0.machine.outcome } }
 
@@ -428,11 +428,11 @@ extension Execution {
       return state.machine.decide(with: error)
     }
     if case .failed(let error) = outcome { failedStep = failedStep(with: error) }
-    if let child {
-      child.fork.end(at: child.branch, hasValue: error == nil)
-      if !child.fork.isLost(at: child.branch) {
-        child.container.enter(lastIndex)
-        if let error, let call = failedCall(with: error) { child.container.add(call) }
+    if let branch {
+      branch.fork.end(at: branch.index, hasValue: error == nil)
+      if !branch.fork.isLost(at: branch.index) {
+        branch.container.enter(lastIndex)
+        if let error, let call = failedCall(with: error) { branch.container.add(call) }
       }
     }
     return outcome

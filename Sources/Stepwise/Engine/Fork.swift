@@ -14,10 +14,10 @@ struct FinishedBranch: Sendable {
   }
 }
 
-/// One of the chains that form a step.
-enum BranchState<Branch> {
+/// How far one of the branches of a fork is.
+enum BranchState<Run> {
   case waiting
-  case running(Branch)
+  case running(Run)
   /// Its steps have ended; it has a result after its undos and handlers.
   case ended(Result<FinishedBranch, any Error>?)
 
@@ -26,11 +26,11 @@ enum BranchState<Branch> {
   var value: FinishedBranch? { try? result?.get() }
 }
 
-/// Decides which of the chains that form one step decides that step.
-struct ForkMachine<Branch> {
+/// Decides which of the branches of a fork decides the step that they form.
+struct ForkMachine<Run> {
   /// In a race, the first value or the last error decides; otherwise the first error or the last value.
   private let isRace: Bool
-  private(set) var branches: [BranchState<Branch>]
+  private(set) var branches: [BranchState<Run>]
   /// How many branches have ended; looking at each of them at every end would cost the square of their number.
   private var endedCount = 0
   /// The index of the branch that decided the step.
@@ -46,26 +46,26 @@ struct ForkMachine<Branch> {
     isPublished = decider != nil
   }
 
-  var firstRunning: Branch? {
-    for case .running(let branch) in branches { return branch }
+  var firstRunning: Run? {
+    for case .running(let run) in branches { return run }
     return nil
   }
 
   /// Returns whether the branch has lost before its first step.
-  mutating func begin(_ branch: Branch, at index: Int) -> Bool {
-    branches[index] = .running(branch)
+  mutating func begin(_ run: Run, at index: Int) -> Bool {
+    branches[index] = .running(run)
     return isPublished && decider != index
   }
 
-  /// The decision is stored; returns the branches that have lost.
-  mutating func publish() -> [Branch] {
+  /// The decision is stored; returns the runs that have lost.
+  mutating func publish() -> [Run] {
     isPublished = true
     return branches.enumerated().compactMap { index, state in
-      if index != decider, case .running(let branch) = state { branch } else { nil }
+      if index != decider, case .running(let run) = state { run } else { nil }
     }
   }
 
-  mutating func takeBranches() -> [BranchState<Branch>] { exchange(&branches, with: []) }
+  mutating func takeBranches() -> [BranchState<Run>] { exchange(&branches, with: []) }
 
   /// The steps of a branch have ended, or the branch as well; returns whether it decides the step.
   mutating func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) -> Bool {
@@ -122,8 +122,8 @@ final class Fork: Sendable {
   func isLost(at index: Int) -> Bool { decider.map { $0 != index } ?? false }
 
   /// A branch begins; returns the request that cancels one that has lost before its first step.
-  func begin(_ branch: Execution, at index: Int) -> CancellationRequest? {
-    machine.withLock { $0.begin(branch, at: index) } ? loss : nil
+  func begin(_ run: Execution, at index: Int) -> CancellationRequest? {
+    machine.withLock { $0.begin(run, at: index) } ? loss : nil
   }
 
   private var loss: CancellationRequest { CancellationRequest(nesting == .race ? .fasterBranch : .failedBranch) }
@@ -133,24 +133,24 @@ final class Fork: Sendable {
     guard machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) else { return }
     // Before the others notice: what they store afterwards follows from it.
     if let journal, let key { journal.store(decision: index, at: key) }
-    for branch in machine.withLock({ $0.publish() }) { branch.cancel(loss) }
+    for run in machine.withLock({ $0.publish() }) { run.cancel(loss) }
     decision.settle(index)
   }
 }
 
-/// The relation of a run to the run that contains it as a step.
-struct Child: Sendable {
+/// One of the chains that form a step of the run that contains it.
+struct Branch: Sendable {
   let container: Execution
   let fork: Fork
   let recording: Recording?
-  /// Its index among the branches.
-  let branch: Int
+  /// Its index among the branches of the fork.
+  let index: Int
   /// The index of its first step in events.
   let firstStep: Int
 
-  /// Returns the child that follows this one, which is a run of the given chain.
-  func next(after chain: ChainCore) -> Child {
+  /// Returns the branch that follows this one, which is the given chain.
+  func next(after chain: ChainCore) -> Branch {
     let next = firstStep + chain.stepCount
-    return Child(container: container, fork: fork, recording: recording, branch: branch + 1, firstStep: next)
+    return Branch(container: container, fork: fork, recording: recording, index: index + 1, firstStep: next)
   }
 }

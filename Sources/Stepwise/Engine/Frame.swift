@@ -133,10 +133,10 @@ package struct Frame: ~Copyable {
 
 extension Frame {
   /// Returns the relation of the first of some chains to this run, of which they form one step.
-  func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Child {
+  func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Branch {
     let fork = Fork(chains.cores, nesting, in: run.journal)
     run.setFork(fork)
-    return Child(container: run, fork: fork, recording: recording, branch: 0, firstStep: index)
+    return Branch(container: run, fork: fork, recording: recording, index: 0, firstStep: index)
   }
 }
 
