@@ -53,22 +53,22 @@ extension Chain {
       let input: Input = frame.slot.take()
       let (segment, run, recording) = (frame.covered, frame.run, frame.recording)
       let history = run.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0, isGroup: true) }
-      try await attempt(
+      try await makeAttempts(
         policy,
         clock,
         if: isRetryable,
         history: history,
         of: run,
-        in: frame.stepScope,
+        in: frame.attempt,
         recording: recording
       ) { number, error in
         let step = run.currentStep.index
         recording?.retrying(attempt: number, after: error) { $0.number(ofStep: step) }
-      } body: { scope in
+      } body: { attempt in
         frame.slot.put(input)
-        guard let history else { return try await frame.execute(segment: segment, in: scope) }
+        guard let history else { return try await frame.execute(segment: segment, in: attempt) }
         return try await history.journal.inside(history.key, branch: nil) {
-          try await frame.execute(segment: segment, in: scope)
+          try await frame.execute(segment: segment, in: attempt)
         }
       }
     }
@@ -92,10 +92,10 @@ extension Chain {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Chain {
     let code: StepCode = { frame in
-      let (run, outer, recording) = (frame.run, frame.stepScope, frame.recording)
-      try await attempt(of: run, in: outer, recording: recording) { scope in
-        try await frame.execute(in: scope, limitedTo: duration, clock, as: "timeout") { frame, limit in
-          try await frame.execute(in: scope, within: limit)
+      let (run, outer, recording) = (frame.run, frame.attempt, frame.recording)
+      try await makeAttempts(of: run, in: outer, recording: recording) { attempt in
+        try await frame.execute(in: attempt, limitedTo: duration, clock, as: "timeout") { frame, limit in
+          try await frame.execute(in: attempt, within: limit)
         }
       }
     }
@@ -119,11 +119,11 @@ extension Chain {
     discarding discard: @escaping @Sendable (Output) async -> Void = { _ in }
   ) -> Chain {
     let code: StepCode = { frame in
-      let (run, outer, recording) = (frame.run, frame.stepScope, frame.recording)
-      try await attempt(of: run, in: outer, isAbandonable: true, recording: recording) { scope in
-        guard let scope else { return }
-        try await frame.execute(in: scope, limitedTo: duration, clock, as: "abandon") { frame, limit in
-          try await frame.execute(in: scope, abandonedAfter: limit, discarding: discard)
+      let (run, outer, recording) = (frame.run, frame.attempt, frame.recording)
+      try await makeAttempts(of: run, in: outer, isAbandonable: true, recording: recording) { attempt in
+        guard let attempt else { return }
+        try await frame.execute(in: attempt, limitedTo: duration, clock, as: "abandon") { frame, limit in
+          try await frame.execute(in: attempt, abandonedAfter: limit, discarding: discard)
         }
       }
     }

@@ -296,7 +296,7 @@ extension Chain {
   ) -> Chain<Input, [Result<Element, any Error>]> where Output: Sequence, Output.Element: Sendable {
     thenMap(name, maxConcurrent: maxConcurrent) { element in
       do {
-        return .success(try await Step<Output.Element, Element>.attempt { try await transform(element) })
+        return .success(try await Step<Output.Element, Element>.makeAttempts { try await transform(element) })
       } catch {
         // Of the run, which ends with it; a `CancellationError` of the element alone is an error like any other.
         if Scope.current.innermostRun?.isCancellationRequested ?? Task.isCancelled { throw error }

@@ -58,7 +58,7 @@ extension Step {
   /// - Returns: A new step; this one is unchanged.
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name, undo: undo) { input, step in
-      try await Self.attempt {
+      try await Self.makeAttempts {
         let limit = TimeLimit(duration: duration, clock: clock)
         return try await limited(to: limit) {
           step.description
@@ -85,12 +85,12 @@ extension Step {
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Step {
     Step(name: name, undo: undo) { input, step in
-      try await Self.attempt(policy, clock, if: isRetryable) { try await body(input, step) }
+      try await Self.makeAttempts(policy, clock, if: isRetryable) { try await body(input, step) }
     }
   }
 
   /// Makes attempts at the body of the current step.
-  static func attempt(
+  static func makeAttempts(
     _ policy: RetryPolicy = RetryPolicy(maxAttempts: 1, backoff: .none),
     _ clock: any Clock<Duration> = ContinuousClock(),
     if isRetryable: (any Error) async -> Bool = { _ in true },
@@ -98,12 +98,12 @@ extension Step {
   ) async throws -> Output {
     let scope = Scope.current
     let (run, recordedStep) = (scope.innermostRun, scope.recordedStep)
-    return try await Stepwise.attempt(
+    return try await Stepwise.makeAttempts(
       policy,
       clock,
       if: isRetryable,
       of: run,
-      in: scope.stepScope,
+      in: scope.attempt,
       recording: run?.recording
     ) { number, error in
       recordedStep?.retrying(attempt: number, after: error)

@@ -44,7 +44,7 @@ public func step<Value>(
 ) async throws -> Value {
   let call = try StepCall(name)
   guard retry == nil, call.isPlain else {
-    return try await call.perform(name, StepAttempts(retry, clock), if: isRetryable, body)
+    return try await call.perform(name, RetryOptions(retry, clock), if: isRetryable, body)
   }
   do {
     let value = try await body()
@@ -73,7 +73,7 @@ public func step<Value: Sendable>(
   _ body: () async throws -> Value,
   undo: @escaping @Sendable (Value) async throws -> Void
 ) async throws -> Value {
-  try await StepCall(name).perform(name, StepAttempts(retry, clock), if: isRetryable, body, isUndoable: true) { value in
+  try await StepCall(name).perform(name, RetryOptions(retry, clock), if: isRetryable, body, isUndoable: true) { value in
     { try await undo(value) }
   }
 }
@@ -90,7 +90,7 @@ public func step<Value: Sendable>(
   _ body: () async throws -> Value,
   undo: @escaping @Sendable () async throws -> Void
 ) async throws -> Value {
-  try await StepCall(name).perform(name, StepAttempts(retry, clock), if: isRetryable, body, isUndoable: true) { _ in
+  try await StepCall(name).perform(name, RetryOptions(retry, clock), if: isRetryable, body, isUndoable: true) { _ in
     undo
   }
 }
@@ -124,8 +124,8 @@ public func step<Value: Sendable>(
   _ body: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
   let call = try StepCall(name)
-  let attempts = StepAttempts(retry, clock, isLimited: timeout != nil)
-  return try await call.perform(name, attempts, if: isRetryable) {
+  let options = RetryOptions(retry, clock, isLimited: timeout != nil)
+  return try await call.perform(name, options, if: isRetryable) {
     try await call.limited(name, to: timeout, clock, body)
   }
 }
@@ -146,9 +146,9 @@ public func step<Value: Sendable>(
   undo: @escaping @Sendable (Value) async throws -> Void
 ) async throws -> Value {
   let call = try StepCall(name)
-  let attempts = StepAttempts(retry, clock, isLimited: timeout != nil)
+  let options = RetryOptions(retry, clock, isLimited: timeout != nil)
   let limited = { try await call.limited(name, to: timeout, clock, body) }
-  return try await call.perform(name, attempts, if: isRetryable, limited, isUndoable: true) { value in
+  return try await call.perform(name, options, if: isRetryable, limited, isUndoable: true) { value in
     { try await undo(value) }
   }
 }
@@ -225,7 +225,7 @@ public func steps<Value>(
   clock: any Clock<Duration> = ContinuousClock(),
   _ body: () async throws -> Value
 ) async throws -> Value {
-  try await StepCall(name).performSteps(name, StepAttempts(retry, clock), if: isRetryable, body)
+  try await StepCall(name).performSteps(name, RetryOptions(retry, clock), if: isRetryable, body)
 }
 
 /// Performs named steps together, with a time limit.
@@ -255,8 +255,8 @@ public func steps<Value: Sendable>(
   _ body: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
   let call = try StepCall(name)
-  let attempts = StepAttempts(retry, clock, isLimited: timeout != nil)
-  return try await call.performSteps(name, attempts, if: isRetryable) {
+  let options = RetryOptions(retry, clock, isLimited: timeout != nil)
+  return try await call.performSteps(name, options, if: isRetryable) {
     try await call.limitedSteps(name, to: timeout, clock, body)
   }
 }

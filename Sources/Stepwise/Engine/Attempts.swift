@@ -3,22 +3,22 @@
 
 import Synchronization
 
-/// Steps of a run that may fail although the run continues: an attempt, or work that the run may abandon.
-final class StepScope: Sendable {
+/// One attempt at some steps of a run, which may fail, or be abandoned, although the run continues.
+final class Attempt: Sendable {
   let run: Execution
-  /// The scope around it in the same run.
-  let outer: StepScope?
+  /// The attempt around it in the same run.
+  let outer: Attempt?
   let undos = UndoStack()
   /// The calls of `step` in flight here; those in an attempt count where the attempt is.
   let calls = InFlightCounter()
   private let isAbandonable: Bool
-  /// The innermost scope around it that the run may abandon.
-  private let abandonable: StepScope?
+  /// The innermost attempt around it that the run may abandon.
+  private let abandonable: Attempt?
   private let hasFailed = Atomic(false)
-  /// Of a scope that the run may abandon, those inside that have not ended, which the run would not wait for.
-  private let inner = Lock<[ObjectIdentifier: StepScope]>([:])
+  /// Of an attempt that the run may abandon, those inside that have not ended, which the run would not wait for.
+  private let inner = Lock<[ObjectIdentifier: Attempt]>([:])
 
-  init(of run: Execution, in outer: StepScope?, isAbandonable: Bool = false) {
+  init(of run: Execution, in outer: Attempt?, isAbandonable: Bool) {
     self.run = run
     self.outer = outer
     self.isAbandonable = isAbandonable
@@ -26,16 +26,16 @@ final class StepScope: Sendable {
     abandonable?.inner.withLock { $0[ObjectIdentifier(self)] = self }
   }
 
-  /// This scope and those around it.
-  var scopes: some Sequence<StepScope> { sequence(first: self, next: \.outer) }
+  /// This attempt and those around it.
+  var selfAndOuter: some Sequence<Attempt> { sequence(first: self, next: \.outer) }
 
-  /// This scope and those around it that the run may abandon.
-  private var abandonables: some Sequence<StepScope> {
+  /// This attempt and those around it that the run may abandon.
+  private var abandonables: some Sequence<Attempt> {
     sequence(first: isAbandonable ? self : abandonable, next: { $0?.abandonable }).lazy.compactMap(\.self)
   }
 
-  /// The innermost scope here that is still awaited separately from what is around it.
-  var counting: StepScope? { abandonables.first { !$0.calls.isClosed } }
+  /// The innermost attempt here that is still awaited separately from what is around it.
+  var counting: Attempt? { abandonables.first { !$0.calls.isClosed } }
 
   /// Whether the run has stopped waiting for the work here.
   var isAbandoned: Bool { abandonables.contains { $0.calls.hasEndedWithoutValue } }
@@ -47,29 +47,29 @@ final class StepScope: Sendable {
   }
 
   /// Whether what completes here now is undone at once.
-  var isOver: Bool {
+  var undoesAtOnce: Bool {
     // Without the first check, attempts nested thousands deep take quadratic time.
-    let hasFailed = run.hasFailedScope.load(ordering: .acquiring)
-    return isAbandoned || hasFailed && scopes.contains { $0.hasFailed.load(ordering: .acquiring) }
+    let hasFailed = run.hasFailedAttempt.load(ordering: .acquiring)
+    return isAbandoned || hasFailed && selfAndOuter.contains { $0.hasFailed.load(ordering: .acquiring) }
   }
 
   /// The work here has failed: undoes what it has completed, shielded from cancellation.
   func fail(_ recording: Recording?) async {
     hasFailed.store(true, ordering: .releasing)
-    run.hasFailedScope.store(true, ordering: .releasing)
+    run.hasFailedAttempt.store(true, ordering: .releasing)
     await run.undoShielded(UndoStack.Undo.newestFirst(takeUndos()), recording: recording)
   }
 
   /// Passes the undos of what has completed here on to what is around it.
-  func end() async { await run.adopt(takeUndos(), in: outer) }
+  func passUndosOn() async { await run.adopt(takeUndos(), in: outer) }
 
   private func takeUndos() -> [UndoStack.Undo] {
     _ = abandonable?.inner.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
     guard isAbandonable else { return undos.close() }
-    var (scopes, undos) = ([self], [UndoStack.Undo]())
-    while let scope = scopes.popLast() {
-      undos += scope.undos.close()
-      scopes += scope.inner.withLock { exchange(&$0, with: [:]).values }
+    var (attempts, undos) = ([self], [UndoStack.Undo]())
+    while let attempt = attempts.popLast() {
+      undos += attempt.undos.close()
+      attempts += attempt.inner.withLock { exchange(&$0, with: [:]).values }
     }
     return undos
   }
@@ -82,36 +82,36 @@ final class StepScope: Sendable {
 /// wait for the next attempt.
 ///
 /// The journal's history has earlier attempts. Outside of runs there is nothing to undo. The body's steps
-/// belong to the scope that it receives, which is inside the outer one.
-func attempt<Value>(
+/// belong to the attempt that it receives, which is inside the outer one.
+func makeAttempts<Value>(
   _ policy: RetryPolicy = RetryPolicy(maxAttempts: 1, backoff: .none),
   _ clock: any Clock<Duration> = ContinuousClock(),
   if isRetryable: (any Error) async -> Bool = { _ in true },
   history: AttemptHistory? = nil,
   of run: Execution?,
-  in outer: StepScope?,
+  in outer: Attempt?,
   isAbandonable: Bool = false,
   recording: Recording?,
   onRetry: (Int, any Error) -> Void = { _, _ in },
-  body: (StepScope?) async throws -> Value
+  body: (Attempt?) async throws -> Value
 ) async throws -> Value {
   var attempts = await history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
   func isCancelled() -> Bool { run?.isInterrupted ?? Task.isCancelled || outer?.isAbandoned ?? false }
   while true {
-    let scope = run.map { StepScope(of: $0, in: outer, isAbandonable: isAbandonable) }
+    let attempt = run.map { Attempt(of: $0, in: outer, isAbandonable: isAbandonable) }
     do {
-      let value = try await body(scope)
-      await scope?.end()
+      let value = try await body(attempt)
+      await attempt?.passUndosOn()
       return value
     } catch {
       // What an earlier run has decided; nil when none has.
       let continues = history?.continues
       if continues == nil, isCancelled() {
-        await scope?.end()
+        await attempt?.passUndosOn()
         throw error
       }
       history?.attemptFailed(error)
-      await scope?.fail(recording)
+      await attempt?.fail(recording)
       switch continues {
       case false?: throw error
       case true?:

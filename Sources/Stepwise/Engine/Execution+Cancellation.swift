@@ -138,7 +138,7 @@ extension Execution {
       mark(request, isInterrupting: false)
       if !branch.fork.isReplayed { cancel(request) }
     }
-    if origin?.stepScope?.isAbandoned ?? false { cancel(CancellationRequest(.abandonment)) }
+    if origin?.attempt?.isAbandoned ?? false { cancel(CancellationRequest(.abandonment)) }
     state.withLock { $0.ties = ties }
   }
 
@@ -159,7 +159,7 @@ extension Execution {
 
   /// Cancels the runs that began in work which the run has abandoned.
   func cancelAbandoned() {
-    for case .run(let run) in state.withLock({ $0.inside.elements }) where run.origin?.stepScope?.isAbandoned ?? false {
+    for case .run(let run) in state.withLock({ $0.inside.elements }) where run.origin?.attempt?.isAbandoned ?? false {
       run.cancel(CancellationRequest(.abandonment))
     }
   }

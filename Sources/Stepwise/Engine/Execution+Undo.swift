@@ -46,25 +46,25 @@ extension Execution {
     for run in sequence(first: self, next: \.container) { run.undos.add(errors) }
   }
 
-  /// Stores how to undo steps that have completed: in a scope of the run, or in the run.
+  /// Stores how to undo steps that have completed: in an attempt, or in the run.
   ///
-  /// What completes late, in a scope that has failed or was abandoned, or in a run that has ended without a value, is
+  /// What completes late, in an attempt that has failed or was abandoned, or in a run that has ended without a value, is
   /// undone at once.
-  func adopt(_ undos: [UndoStack.Undo], in stepScope: StepScope?) async {
+  func adopt(_ undos: [UndoStack.Undo], in attempt: Attempt?) async {
     guard !undos.isEmpty else { return }
-    func isOver() -> Bool { stepScope?.isOver ?? false }
-    if let stepScope, stepScope.scopes.contains(where: { $0.undos.push(undos, unless: isOver) }) { return }
-    for run in sequence(first: self, next: \.container) where !isOver() {
+    func undoesAtOnce() -> Bool { attempt?.undoesAtOnce ?? false }
+    if let attempt, attempt.selfAndOuter.contains(where: { $0.undos.push(undos, unless: undoesAtOnce) }) { return }
+    for run in sequence(first: self, next: \.container) where !undoesAtOnce() {
       if run.calls.begin() {
         defer { run.calls.end() }
-        if run.undos.push(undos, unless: isOver) { return }
+        if run.undos.push(undos, unless: undoesAtOnce) { return }
       }
       if run.calls.hasEndedWithoutValue { break }
-      if run.container == nil, !isOver() { return }
+      if run.container == nil, !undoesAtOnce() { return }
     }
     let late = UndoStack.Undo.newestFirst(undos)
     // The run awaits what it has not abandoned, so that its handlers receive the failures.
-    if isOver(), stepScope?.isAbandoned == false { return await undoShielded(late, recording: recording) }
+    if undoesAtOnce(), attempt?.isAbandoned == false { return await undoShielded(late, recording: recording) }
     await undoLate(late)
   }
 }

@@ -61,7 +61,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
   /// Whether any attempt in the run has failed.
-  let hasFailedScope = Atomic(false)
+  let hasFailedAttempt = Atomic(false)
   /// Settled when the run has completed and its events have ended.
   let completion = OnceCell<Void>()
 
@@ -69,8 +69,8 @@ package class Execution: AnyBox, @unchecked Sendable {
   struct Origin: Sendable {
     /// The relation of the run to the run that contains it as a step.
     let branch: Branch?
-    /// The scope of that run that contains this one.
-    let stepScope: StepScope?
+    /// The attempt of that run that contains this one.
+    let attempt: Attempt?
     /// The recorded step of another run that awaits the run, and receives its progress as a share of so many steps.
     let recordedStep: RecordedStep?
     let stepCount: Int
@@ -82,7 +82,7 @@ package class Execution: AnyBox, @unchecked Sendable {
       let container = branch?.container.origin
       return Origin(
         branch: branch,
-        stepScope: branch == nil ? scope.stepScope : nil,
+        attempt: branch == nil ? scope.attempt : nil,
         recordedStep: branch == nil ? scope.recordedStep : container?.recordedStep,
         stepCount: container?.stepCount ?? stepCount
       )
@@ -147,7 +147,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   final var isJournaled: Bool { journal != nil || stepJournal != nil }
   final var core: ChainCore? { state.withLock { $0.core } }
   /// The tokens around the run, and the observers of what starts in it.
-  final var context: Context? { recording?.scope.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
+  final var context: Context? { recording?.observation.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
   final var branch: Branch? { origin?.branch }
   /// The run that contains this one as a step.
   final var container: Execution? { branch?.container }
@@ -373,9 +373,9 @@ extension Execution {
   /// Why a call of `step` may not begin: the run is cancelled, decided or has abandoned the work, or it has ended.
   ///
   /// Code that has outlived its run is not cancelled, and a loop would take the error for its own cancellation.
-  func refusal(in stepScope: StepScope?) -> any Error {
-    let hasEnded = isOver && !Task.isCancelled && stepScope?.isAbandoned != true
-    let isAbandoned = sequence(first: self, next: \.container).contains { $0.origin?.stepScope?.isAbandoned ?? false }
+  func refusal(in attempt: Attempt?) -> any Error {
+    let hasEnded = isOver && !Task.isCancelled && attempt?.isAbandoned != true
+    let isAbandoned = sequence(first: self, next: \.container).contains { $0.origin?.attempt?.isAbandoned ?? false }
     return hasEnded && !isAbandoned ? ChainError.runHasEnded : CancellationError()
   }
 

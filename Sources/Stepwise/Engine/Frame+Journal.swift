@@ -34,8 +34,8 @@ extension Frame {
   }
 
   private func scope(of recording: Recording) -> Scope {
-    if stepScope == nil { return Scope(of: run, record: record) }
-    // A step scope has another scope than its run.
+    if attempt == nil { return Scope(of: run, record: record) }
+    // An attempt has another scope than its run.
     return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
   }
 

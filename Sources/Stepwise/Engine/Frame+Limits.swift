@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Frame {
-  /// Executes the segment that the current operation covers in a scope, with a limit part of which may have passed in
+  /// Executes the segment that the current operation covers in an attempt, with a limit part of which may have passed in
   /// earlier runs.
   mutating func execute(
-    in stepScope: StepScope?,
+    in attempt: Attempt?,
     limitedTo duration: Duration,
     _ clock: any Clock<Duration>,
     as name: String,
@@ -17,7 +17,7 @@ extension Frame {
     let key = journal.open(name)
     do {
       try await journal.group(key, branch: nil, limit: duration) { rest in
-        guard let rest else { return try await self.execute(segment: covered, in: stepScope) }
+        guard let rest else { return try await self.execute(segment: covered, in: attempt) }
         let limit = TimeLimit(duration: duration, clock: clock) {
           await journal.replayed(in: key)
           try await clock.sleep(for: rest.clamped)
@@ -31,8 +31,8 @@ extension Frame {
   }
 
   /// Executes the segment that the current operation covers; when the time is up, it is cancelled and awaited.
-  mutating func execute(in stepScope: StepScope?, within limit: TimeLimit) async throws {
-    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
+  mutating func execute(in attempt: Attempt?, within limit: TimeLimit) async throws {
+    let steps = CoveredSteps(coveredBy: &self, in: attempt)
     do {
       try await limited(to: limit, replaying: run.journal != nil) {
         steps.currentStep
@@ -46,23 +46,23 @@ extension Frame {
     }
   }
 
-  /// Executes the segment that the current operation covers in a scope; when the time is up, it is cancelled and no
+  /// Executes the segment that the current operation covers in an attempt; when the time is up, it is cancelled and no
   /// longer awaited.
   ///
   /// If they then return a value, `discard` receives it, shielded from that cancellation.
   mutating func execute<Output: Sendable>(
-    in stepScope: StepScope,
+    in attempt: Attempt,
     abandonedAfter limit: TimeLimit,
     discarding discard: @escaping @Sendable (Output) async -> Void
   ) async throws {
-    let steps = CoveredSteps(coveredBy: &self, in: stepScope)
+    let steps = CoveredSteps(coveredBy: &self, in: attempt)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
     let isCancelled = Task.isCancelled
     let work = spawn {
       // Before its first step, which the waiting task's cancellation might not precede.
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
       let result = await Result.of { try await steps.execute { end.settled == nil } }
-      await stepScope.calls.close(hasValue: true)
+      await attempt.calls.close(hasValue: true)
       guard !end.settle((result, isExpired: false)), case .success = result else { return }
       await Scope.withCancellationShield {
         var late = steps.takeValue()
@@ -73,7 +73,7 @@ extension Frame {
       guard (try? await limit.sleep()) != nil else { return }
       let error = TimeoutError(step: steps.currentStep, duration: limit.duration)
       guard end.settle((.failure(error), isExpired: true)) else { return }
-      stepScope.abandon()
+      attempt.abandon()
       work.cancel()
     }
     defer { timer.cancel() }
@@ -106,17 +106,17 @@ final class CoveredSteps: Sendable {
   private let run: Execution
   private let segment: Int
   private let recording: Recording?
-  private let stepScope: StepScope?
+  private let attempt: Attempt?
   /// The input until the steps run, and the output once they have ended with one.
   private let value: Lock<ValueSlot>
 
-  init(coveredBy frame: inout Frame, in stepScope: StepScope?) {
+  init(coveredBy frame: inout Frame, in attempt: Attempt?) {
     core = frame.core
     run = frame.run
     segment = frame.covered
     recording = frame.recording
     value = Lock(exchange(&frame.slot, with: ValueSlot()))
-    self.stepScope = stepScope
+    self.attempt = attempt
   }
 
   func takeValue() -> ValueSlot { value.withLock { exchange(&$0, with: ValueSlot()) } }
@@ -130,7 +130,7 @@ final class CoveredSteps: Sendable {
   @concurrent func execute(isAwaited: (@Sendable () -> Bool)? = nil) async throws {
     let recording = isAwaited.map { self.recording?.recording(while: $0) } ?? self.recording
     var frame = Frame(core, run, slot: takeValue(), recording: recording)
-    try await frame.execute(segment: segment, in: stepScope)
+    try await frame.execute(segment: segment, in: attempt)
     put(frame.slot)
   }
 

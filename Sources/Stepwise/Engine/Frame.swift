@@ -12,7 +12,7 @@ package struct Frame: ~Copyable {
   let run: Execution
   let recording: Recording?
   /// What the steps here belong to; nil for the run itself.
-  private(set) var stepScope: StepScope?
+  private(set) var attempt: Attempt?
   /// The index of the current operation in events.
   var index = 0
   /// The current step in the record; nil without one.
@@ -75,11 +75,11 @@ package struct Frame: ~Copyable {
     }
   }
 
-  /// Executes the operations of one segment in a scope, to which their calls of `step` belong.
-  mutating func execute(segment: Int, in stepScope: StepScope?) async throws {
-    let outer = exchange(&self.stepScope, with: stepScope)
-    defer { self.stepScope = outer }
-    try await Scope.$current.withValue(Scope.current.inside(stepScope, recordedStep: nil)) {
+  /// Executes the operations of one segment in an attempt, to which their calls of `step` belong.
+  mutating func execute(segment: Int, in attempt: Attempt?) async throws {
+    let outer = exchange(&self.attempt, with: attempt)
+    defer { self.attempt = outer }
+    try await Scope.$current.withValue(Scope.current.inside(attempt, recordedStep: nil)) {
       try await execute(segment: segment)
     }
   }
@@ -153,7 +153,7 @@ extension Frame {
   }
 
   /// Stores how to undo steps.
-  mutating func adopt(_ undos: [UndoStack.Undo]) async { await run.adopt(undos, in: stepScope) }
+  mutating func adopt(_ undos: [UndoStack.Undo]) async { await run.adopt(undos, in: attempt) }
 }
 
 // MARK: - From the first step to the last handler

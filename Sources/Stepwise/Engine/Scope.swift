@@ -23,7 +23,7 @@ package struct Scope: Sendable {
 
   private struct Details: Sendable {
     var isShielded = false
-    var stepScope: StepScope?
+    var attempt: Attempt?
     /// A step within a step, an element of one, or a step that the run may abandon.
     var recordedStep: RecordedStep?
   }
@@ -43,7 +43,7 @@ package struct Scope: Sendable {
   var context: Context? { ownContext ?? run?.context }
 
   /// The scope that stores the undos of steps here; nil for the run itself.
-  var stepScope: StepScope? { details?.value.stepScope }
+  var attempt: Attempt? { details?.value.attempt }
 
   /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
   var isShielded: Bool { details?.value.isShielded ?? false }
@@ -94,9 +94,9 @@ package struct Scope: Sendable {
   }
 
   /// Returns this scope for a scope of its run, or the same one, and for one step there.
-  func inside(_ stepScope: StepScope? = nil, recordedStep: RecordedStep?) -> Scope {
+  func inside(_ attempt: Attempt? = nil, recordedStep: RecordedStep?) -> Scope {
     var details = details?.value ?? Details()
-    (details.stepScope, details.recordedStep) = (stepScope ?? details.stepScope, recordedStep)
+    (details.attempt, details.recordedStep) = (attempt ?? details.attempt, recordedStep)
     return Scope(run: run, record: nil, ownContext: ownContext, details: Box(details))
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// A call of `step`: the run and the part of it that the call belongs to.
+/// A call of `step`: the run that it belongs to, and what else has to know of it.
 ///
 /// The call counts as in flight from `init` to `end`.
 @usableFromInline
@@ -9,24 +9,24 @@ struct StepCall: Sendable {
   /// Nil outside of runs, and in undos and handlers.
   private let run: Execution?
   /// Nil where nothing but the run has to know of the call.
-  private let details: Details?
+  private let links: Links?
 
-  private final class Details: Sendable {
-    let stepScope: StepScope?
-    /// The scope that counts the call; nil when the run does.
-    let counting: StepScope?
+  private final class Links: Sendable {
+    let attempt: Attempt?
+    /// The attempt that counts the call; nil when the run does.
+    let counting: Attempt?
     /// Nil where nothing records the run.
     let recordedStep: RecordedStep?
 
-    init(_ stepScope: StepScope?, counting: StepScope?, _ recordedStep: RecordedStep?) {
-      self.stepScope = stepScope
+    init(_ attempt: Attempt?, counting: Attempt?, _ recordedStep: RecordedStep?) {
+      self.attempt = attempt
       self.counting = counting
       self.recordedStep = recordedStep
     }
   }
 
-  private var stepScope: StepScope? { details?.stepScope }
-  private var recordedStep: RecordedStep? { details?.recordedStep }
+  private var attempt: Attempt? { links?.attempt }
+  private var recordedStep: RecordedStep? { links?.recordedStep }
 
   /// - Throws: `CancellationError` when the run was cancelled, or is decided, or has abandoned the work;
   ///   ``ChainError/runHasEnded`` when it has ended.
@@ -34,33 +34,33 @@ struct StepCall: Sendable {
   init(_ name: String) throws {
     let scope = Scope.current
     guard let run = scope.innermostRun else {
-      (run, details) = (nil, nil)
+      (run, links) = (nil, nil)
       return
     }
     guard scope.isPlain, !run.isJournaled else {
       self = try StepCall(name, in: scope, of: run)
       return
     }
-    (self.run, details) = (run, nil)
+    (self.run, links) = (run, nil)
     guard !run.isCancellationRequested, run.calls.begin() else { throw run.refusal(in: nil) }
   }
 
   @inline(never)
   private init(_ name: String, in scope: Scope, of run: Execution) throws {
-    let stepScope = scope.stepScope
+    let attempt = scope.attempt
     guard run.journal != nil || !run.isCancellationRequested else {
-      throw run.refusal(in: stepScope)
+      throw run.refusal(in: attempt)
     }
-    var counting = stepScope?.counting
-    // A scope that has been closed just now is counted by the one around it.
-    while let closed = counting, !closed.calls.begin() { counting = stepScope?.counting }
-    if let stepScope, stepScope.isAbandoned {
+    var counting = attempt?.counting
+    // An attempt that has been closed just now is counted by the one around it.
+    while let closed = counting, !closed.calls.begin() { counting = attempt?.counting }
+    if let attempt, attempt.isAbandoned {
       counting?.calls.end()
       throw CancellationError()
     }
-    guard counting != nil || run.calls.begin() else { throw run.refusal(in: stepScope) }
+    guard counting != nil || run.calls.begin() else { throw run.refusal(in: attempt) }
     self.run = run
-    details = Details(stepScope, counting: counting, scope.recordedStep?.begin(name))
+    links = Links(attempt, counting: counting, scope.recordedStep?.begin(name))
   }
 
   /// Whether nothing but the run itself has to know of the call.
@@ -68,21 +68,21 @@ struct StepCall: Sendable {
 
   @usableFromInline
   func end() {
-    if let details { return end(details, error: nil) }
+    if let links { return end(links, error: nil) }
     run?.calls.end()
   }
 
   @usableFromInline
   func end(throwing error: any Error, _ name: String) {
-    if let run, stepScope.map({ !$0.isAbandoned }) ?? true { run.failCall(name, error) }
-    if let details { return end(details, error: error) }
+    if let run, attempt.map({ !$0.isAbandoned }) ?? true { run.failCall(name, error) }
+    if let links { return end(links, error: error) }
     run?.calls.end()
   }
 
   @inline(never)
-  private func end(_ details: Details, error: (any Error)?) {
-    details.recordedStep?.finish(error: error)
-    if let counting = details.counting { return counting.calls.end() }
+  private func end(_ links: Links, error: (any Error)?) {
+    links.recordedStep?.finish(error: error)
+    if let counting = links.counting { return counting.calls.end() }
     run?.calls.end()
   }
 }
@@ -92,7 +92,7 @@ extension StepCall {
   @usableFromInline
   func perform<Value>(
     _ name: String,
-    _ attempts: StepAttempts?,
+    _ options: RetryOptions?,
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value,
     isUndoable: Bool = false,
@@ -102,12 +102,12 @@ extension StepCall {
     do {
       if isUndoable, run?.core?.identity.isProgression ?? (run == nil) { throw ChainError.outsideRun }
       let step = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
-      let end = try await perform(step, attempts, if: isRetryable, body)
+      let end = try await perform(step, options, if: isRetryable, body)
       if isUndoable, let run, end.number != nil || run.journal == nil {
         let number = end.number ?? UndoStack.Undo.nextNumber
         let undo = UndoStack.Undo(step: plannedStep, record: recordedStep?.id, number: number, perform: undo(end.value))
         if end.error == nil {
-          await run.adopt([undo], in: stepScope)
+          await run.adopt([undo], in: attempt)
         } else {
           await run.undoShielded([undo], recording: run.recording)
           await run.journal?.undone(number)
@@ -127,7 +127,7 @@ extension StepCall {
 
 /// How often a step is tried.
 @usableFromInline
-struct StepAttempts: Sendable {
+struct RetryOptions: Sendable {
   let policy: RetryPolicy
   let clock: any Clock<Duration>
 
@@ -144,7 +144,7 @@ extension StepCall {
   /// Performs a step, or returns what the journal of the run has stored of it.
   private func perform<Value>(
     _ step: JournalStep,
-    _ options: StepAttempts?,
+    _ options: RetryOptions?,
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> JournalEnd<Value> {
@@ -169,28 +169,28 @@ extension StepCall {
 
   /// Performs the attempts of a step; each that fails undoes the steps inside that it has completed.
   private func perform<Value>(
-    _ options: StepAttempts?,
+    _ options: RetryOptions?,
     _ history: AttemptHistory? = nil,
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> Value {
     guard let options else { return try await perform(in: nil, body) }
-    return try await attempt(
+    return try await makeAttempts(
       options.policy,
       options.clock,
       if: isRetryable,
       history: history,
       of: run,
-      in: stepScope,
+      in: attempt,
       recording: run?.recording
     ) { number, error in
       recordedStep?.retrying(attempt: number, after: error)
-    } body: { scope in
-      try await perform(in: scope, body)
+    } body: { attempt in
+      try await perform(in: attempt, body)
     }
   }
 
-  private func perform<Value>(in attempt: StepScope?, _ body: () async throws -> Value) async throws -> Value {
+  private func perform<Value>(in attempt: Attempt?, _ body: () async throws -> Value) async throws -> Value {
     guard attempt != nil || recordedStep != nil else { return try await body() }
     let scope = Scope.current
     return try await Scope.$current.bind(scope.inside(attempt, recordedStep: recordedStep ?? scope.recordedStep), body)
@@ -215,28 +215,28 @@ extension StepCall {
   }
 }
 
-// MARK: - Scopes of steps
+// MARK: - Steps around steps
 
 extension StepCall {
   /// The journal that stores the steps in the body one by one; nil where they are part of a step or of no stored run.
-  private var scopeJournal: (any RunJournal)? {
+  private var stepsJournal: (any RunJournal)? {
     guard let journal = run?.journal, !journal.isInStep else { return nil }
     return journal
   }
 
-  /// Performs a scope of steps; a journal stores the steps inside it, and not the scope.
+  /// Performs `steps`, of which a journal stores the steps inside alone.
   @usableFromInline
   func performSteps<Value>(
     _ name: String,
-    _ attempts: StepAttempts?,
+    _ options: RetryOptions?,
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> Value {
-    guard let journal = scopeJournal else { return try await perform(name, attempts, if: isRetryable, body) }
+    guard let journal = stepsJournal else { return try await perform(name, options, if: isRetryable, body) }
     do {
       let key = journal.open(name)
-      let history = attempts.map { _ in AttemptHistory(key: key, journal: journal, isGroup: true) }
-      let value = try await perform(attempts, history, if: isRetryable) {
+      let history = options.map { _ in AttemptHistory(key: key, journal: journal, isGroup: true) }
+      let value = try await perform(options, history, if: isRetryable) {
         try await journal.inside(key, branch: nil, body)
       }
       end()
@@ -247,14 +247,14 @@ extension StepCall {
     }
   }
 
-  /// Performs the body of a scope in another task, which is cancelled when its time is up, and waits for it.
+  /// Performs the body of `steps` in another task, which is cancelled when its time is up, and waits for it.
   func limitedSteps<Value: Sendable>(
     _ name: String,
     to duration: Duration?,
     _ clock: any Clock<Duration>,
     _ body: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
-    guard let duration, let journal = scopeJournal else { return try await limited(name, to: duration, clock, body) }
+    guard let duration, let journal = stepsJournal else { return try await limited(name, to: duration, clock, body) }
     let key = journal.open("timeout")
     return try await journal.group(key, branch: nil, limit: duration) { rest in
       guard let rest else { return try await body() }

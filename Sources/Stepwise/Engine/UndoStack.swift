@@ -30,11 +30,11 @@ final class UndoStack: Sendable {
 
   private let state = Lock(State())
 
-  /// Returns false when the stack is closed or what the steps belong to is over; then the caller has to undo them.
-  func push(_ undos: [Undo], unless isOver: () -> Bool = { false }) -> Bool {
+  /// Returns false when the stack is closed or the steps are to be undone at once; then the caller has to do that.
+  func push(_ undos: [Undo], unless undoesAtOnce: () -> Bool) -> Bool {
     state.withLock { state in
-      // Inside the lock: what is over from then on has its undos taken later.
-      guard !state.isClosed, !isOver() else { return false }
+      // Inside the lock: what fails from then on has its undos taken later.
+      guard !state.isClosed, !undoesAtOnce() else { return false }
       // The longer list is not copied: what is nested thousands deep passes its undos on at each level.
       var shorter = undos
       if shorter.count > state.undos.count { swap(&shorter, &state.undos) }

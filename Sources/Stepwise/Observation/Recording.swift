@@ -76,7 +76,7 @@ struct Recording: Sendable {
   func nested(_ chain: ChainSummary, _ nesting: RunRecord.Nesting, firstStep: Int) -> Recording {
     let own = chain.identity.observers
     let isObserved = self.watch != nil || !own.isEmpty
-    let watch = isObserved ? RunWatch(chain, observers + own, in: scope ?? ObservationScope()) : nil
+    let watch = isObserved ? RunWatch(chain, observers + own, in: observation ?? ObservationScope()) : nil
     let steps = firstStep..<firstStep + chain.stepCount
     let kind = RunRecord.Kind.run(name: chain.identity.name, nesting, steps: steps, id: watch?.run.id)
     let time = now
@@ -89,7 +89,7 @@ struct Recording: Sendable {
   }
 
   /// The observers of the runs that are started in this one; nil without any.
-  var scope: ObservationScope? { watch?.scope }
+  var observation: ObservationScope? { watch?.scope }
 
   /// Notifies the observers that the run has started, if nothing has notified them yet.
   func enter() { if watch != nil { recorder.callObservers() } }
