@@ -50,7 +50,7 @@ extension Chain {
         let ended = await branches.run(on: input, as: branch)
         let failure = branch.fork.decider.flatMap { ended[$0].result?.error }
         let undos = ended.flatMap { $0.value?.undos ?? [] }
-        if failure != nil, !frame.run.isInterrupted {
+        if failure != nil, frame.run.allowsAttempts {
           await frame.run.undoShielded(UndoStack.Undo.newestFirst(undos), recording: frame.recording)
         } else {
           await frame.adopt(undos)
@@ -148,7 +148,7 @@ struct Branches<Input: Sendable>: Sendable {
       // The one that decided as well: its handlers and undos are shielded.
       if !fork.isReplayed { group.cancelAll() }
       while await group.nextResult() != nil {
-        if fork.isReplayed, fork.hasDeciderEnded { group.cancelAll() }
+        if fork.isReplayed, fork.hasDeciderResult { group.cancelAll() }
       }
     }
     return fork.takeBranches()

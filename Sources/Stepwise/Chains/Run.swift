@@ -36,7 +36,7 @@ extension Run {
   public func cancel(reason: String? = nil) -> Bool { handle.run.cancelForGood(reason: reason) }
 
   /// A Boolean value that indicates whether the run has completed, including its handlers.
-  public var isFinished: Bool { handle.run.isOver }
+  public var isFinished: Bool { handle.run.isCompleted }
 
   /// The run's value, once the run has completed.
   ///
@@ -45,12 +45,12 @@ extension Run {
   @concurrent public var value: Output {
     get async throws {
       let run = handle.run
-      if !run.isOver {
+      if !run.isCompleted {
         try Scope.checkReentrancy(of: run)
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
           handle.task.escalatePriority(to: Task.currentPriority)
         }
-        if await run.completion.value() == nil, !run.isOver { throw CancellationError() }
+        if await run.completion.value() == nil, !run.isCompleted { throw CancellationError() }
       }
       return try run.output()
     }

@@ -227,7 +227,7 @@ extension ChainCore {
   /// cancelled is not admitted, so that it displaces no other run.
   func launch(_ run: Execution, priority: TaskPriority? = nil) -> Task<Void, any Error> {
     begin(run)
-    if !run.isRequested { run.enterGate() }
+    if !run.hasRequest { run.enterGate() }
     let task = spawn(priority: priority) { () async throws -> Void in await self.perform(run) }
     run.attach(task)
     return task
@@ -247,18 +247,18 @@ extension ChainCore {
   private func perform(_ run: Execution, on actor: isolated (any Actor)? = nil) async {
     var frame = Frame(self, run, slot: run.takeValue(), recording: run.recording)
     if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
-      return finish(run, earlier, frame.slot)
+      return complete(run, earlier, frame.slot)
     }
     // Cancelled before its first step, it still replays what it did before, for the sake of its undos.
     if run.journal != nil, !run.ownsJournal { frame.failure = nil }
     let outcome = await frame.executeAll(on: actor)
-    finish(run, outcome, frame.slot)
+    complete(run, outcome, frame.slot)
   }
 
-  /// Ends a run, and then resumes the tasks that wait for it.
+  /// Completes a run, and then resumes the tasks that wait for it.
   // Kept out of the frame.
   @inline(never)
-  func finish(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
+  func complete(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     if run.entrance != nil { run.leaveGate() }
     if run.isShared, let run = run as? CoalescedRun { coalescing?.end(run) }
     run.complete(outcome, slot)

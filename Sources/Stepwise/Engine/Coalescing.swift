@@ -77,7 +77,7 @@ final class Coalescing: Sendable {
   }
 
   private static func match(_ entries: [Entry], _ key: any Hashable & Sendable) -> CoalescedRun? {
-    entries.first { !$0.run.isRequested && AnyHashable($0.run.key) == AnyHashable(key) }?.run
+    entries.first { !$0.run.hasRequest && AnyHashable($0.run.key) == AnyHashable(key) }?.run
   }
 }
 
@@ -151,7 +151,7 @@ extension ChainCore {
     priority: TaskPriority? = nil
   ) -> Task<Void, any Error> {
     begin(waiter)
-    if !waiter.isRequested {
+    if !waiter.hasRequest {
       let caller = waiter.hasHandle ? nil : Scope.current.runInFlight
       var input: ValueSlot? = input
       // Neither a token around the first caller nor its run cancels what others wait for.
@@ -175,7 +175,7 @@ extension ChainCore {
     var output = ValueSlot()
     let outcome = await outcome(of: waiter, coalescing, &output)
     if waiter.shared.settled == nil { waiter.ownRecorder.end(outcome.map { waiter }) }
-    finish(waiter, outcome, output)
+    complete(waiter, outcome, output)
   }
 
   private func outcome(
@@ -184,7 +184,7 @@ extension ChainCore {
     _ output: inout ValueSlot
   ) async -> Outcome<Void> {
     guard let shared = waiter.shared.settled else { return waiter.decide(with: CancellationError()) }
-    if await shared.completion.value() == nil, !shared.isOver {
+    if await shared.completion.value() == nil, !shared.isCompleted {
       let isLast = coalescing.leave(shared)
       if isLast == false { return waiter.decide(with: CancellationError()) }
       // The last one cancels the shared run, and ends as it does: with its value, if it still returns one.

@@ -13,9 +13,9 @@ import Synchronization
 // 2. The step throws, or the wait ends with the error of the last attempt. `retry` makes no further attempt; what an
 //    interrupted attempt completed is undone with the rest. No `recover` replaces the error (`Frame.recover`). If the step
 //    returns a value instead, the next step does not begin; after the last step, the chain ends with the value.
-// 3. The nested run ends, in `Frame.conclude`: it waits for its calls of `step` and decides its outcome (`decide`). Then,
+// 3. The nested run ends, in `Frame.end`: it waits for its calls of `step` and decides its outcome (`decide`). Then,
 //    shielded, it undoes its completed steps, newest first, calls `onError` with undos that failed, and its `finally`
-//    handlers. It leaves its gate and what it is tied to, and what awaits it resumes (`ChainCore.finish`).
+//    handlers. It leaves its gate and what it is tied to, and what awaits it resumes (`ChainCore.complete`).
 // 4. `ChainCore.check` passes the error of the step on to the outer run, if that is cancelled as well; otherwise it throws a
 //    `CancellationError`. The outer run ends like the nested one, cancelled for the reason of the request; if only the
 //    nested run was cancelled, it fails, and may recover.
@@ -44,15 +44,15 @@ extension Execution {
   // MARK: - Checks
 
   /// Whether the run should stop; checked before each step, and when a step has thrown.
-  var isCancellationRequested: Bool { Task.isCancelled || isRequested }
+  var isCancellationRequested: Bool { Task.isCancelled || hasRequest }
 
-  /// Whether no further attempt makes sense: the run should stop, or only undoes what it has stored.
-  var isInterrupted: Bool { isCancellationRequested || journal?.isUnwinding ?? false }
+  /// Whether a further attempt makes sense: the run should not stop, and does not only undo what it has stored.
+  var allowsAttempts: Bool { !isCancellationRequested && journal?.isUnwinding != true }
 
   /// Whether anything has cancelled the run.
-  var isRequested: Bool { requested.load(ordering: .acquiring) }
+  var hasRequest: Bool { requestFlag.load(ordering: .acquiring) }
 
-  var request: CancellationRequest? { isRequested ? state.withLock { $0.machine.request } : nil }
+  var request: CancellationRequest? { hasRequest ? state.withLock { $0.machine.request } : nil }
 
   /// Through what the run was cancelled, in words, for traces.
   var cancellationSource: String { (request ?? CancellationRequest(.task)).description }
@@ -63,7 +63,7 @@ extension Execution {
 
   private var isRunCancelled: Bool {
     sequence(first: self) { $0.ownsJournal ? nil : $0.container ?? $0.caller }.contains {
-      $0.ownsJournal ? $0.isRequested : $0.request?.endsRun ?? false
+      $0.ownsJournal ? $0.hasRequest : $0.request?.endsRun ?? false
     }
   }
 
@@ -107,7 +107,7 @@ extension Execution {
     let (isFirst, inside, gateID): (Bool, [Inside]?, GateID?) = state.withLock { state in
       guard state.machine.isUndecided else { return (false, nil, nil) }
       let isFirst = state.machine.requestCancellation(request)
-      if isFirst { requested.store(true, ordering: .releasing) }
+      if isFirst { requestFlag.store(true, ordering: .releasing) }
       guard isInterrupting, !state.isInterrupted else { return (isFirst, nil, state.gateID) }
       state.isInterrupted = true
       return (isFirst, state.inside.elements, state.gateID)
@@ -172,7 +172,7 @@ extension Execution {
     let key = state.withLock { state in
       state.isInterrupted ? nil : state.inside.append(.wait(cancel: { task.cancel() }))
     }
-    if isRequested { task.cancel() }
+    if hasRequest { task.cancel() }
     defer { if let key { remove(key) } }
     return await withTaskCancellationHandler {
       await task.value

@@ -41,7 +41,7 @@ package class Execution: AnyBox, @unchecked Sendable {
 
   let state: Lock<State>
   /// Whether cancellation was requested; checked before each step, for which a lock would take ten times as long.
-  let requested = Atomic(false)
+  let requestFlag = Atomic(false)
   /// How it enters its gate; nil without one.
   let entrance: Entrance?
   /// That of the run that contains it, or that awaits it between two steps.
@@ -153,7 +153,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   final var container: Execution? { branch?.container }
   /// The index of the chain's first step in events.
   final var firstStep: Int { branch?.firstStep ?? 0 }
-  final var isOver: Bool { completed != nil }
+  final var isCompleted: Bool { completed != nil }
   final var completed: Outcome<Void>? { state.withLock { $0.machine.outcome } }
 
   /// The innermost run in flight that awaits this one.
@@ -161,7 +161,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Those that have ended are left out for good, so that runs that start each other without end need no memory.
   final var caller: Execution? {
     while true {
-      guard let ended = state.withLock({ $0.caller }), ended.isOver else { return state.withLock { $0.caller } }
+      guard let ended = state.withLock({ $0.caller }), ended.isCompleted else { return state.withLock { $0.caller } }
       let next = ended.state.withLock { $0.caller }
       _ = state.withLock { exchange(&$0.caller, with: next) }
     }
@@ -172,10 +172,10 @@ package class Execution: AnyBox, @unchecked Sendable {
 
   // MARK: - Handlers of a job
 
-  var hasHandlers: Bool { false }
+  var hasOwnHandlers: Bool { false }
 
   /// Calls the run's own handlers, after those of the chain; the completion is delivered after this returns.
-  func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {}
+  func callOwnHandlers(for outcome: Outcome<Void>, with output: borrowing ValueSlot) async {}
 
   /// Waits until the gate admits the run; one whose waiting task is cancelled leaves the queue.
   func waitForAdmission() async throws {
@@ -232,7 +232,7 @@ extension Execution {
   func leaveGate() { if let id = state.withLock({ $0.gateID }) { entrance?.gate.leave(id) } }
 
   /// Whether the run takes up room at a gate.
-  func occupies(_ gate: Gate) -> Bool { gate === entrance?.gate && isAdmitted && !isOver }
+  func occupies(_ gate: Gate) -> Bool { gate === entrance?.gate && isAdmitted && !isCompleted }
 }
 
 // MARK: - Values
@@ -374,7 +374,7 @@ extension Execution {
   ///
   /// Code that has outlived its run is not cancelled, and a loop would take the error for its own cancellation.
   func refusal(in attempt: Attempt?) -> any Error {
-    let hasEnded = isOver && !Task.isCancelled && attempt?.isAbandoned != true
+    let hasEnded = isCompleted && !Task.isCancelled && attempt?.isAbandoned != true
     let isAbandoned = sequence(first: self, next: \.container).contains { $0.origin?.attempt?.isAbandoned ?? false }
     return hasEnded && !isAbandoned ? ChainError.runHasEnded : CancellationError()
   }
@@ -392,7 +392,7 @@ extension Execution {
 
 extension Execution {
   /// Whether the run waits for nothing before its first step.
-  var isDirect: Bool { entrance == nil && !ownsJournal && !isRequested }
+  var isDirect: Bool { entrance == nil && !ownsJournal && !hasRequest }
 
   /// Waits for the gate and takes the input from the journal, or the output of a run that has ended before.
   ///
@@ -401,7 +401,7 @@ extension Execution {
     func put<Value: Sendable>(_ value: Value) { slot = ValueSlot(value) }
     do {
       if entrance != nil { try await waitForAdmission() }
-      if isRequested { throw CancellationError() }
+      if hasRequest { throw CancellationError() }
       guard ownsJournal, let journal else { return nil }
       let interrupt: @Sendable (String?) -> Void = { [weak self] reason in
         _ = self?.interrupt(CancellationRequest(.handle, reason: reason))
@@ -442,7 +442,7 @@ extension Execution {
   func complete(_ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     var output: ValueSlot? = slot
     let (ties, _, _, _) = state.withLock { state in
-      state.machine.end(outcome)
+      state.machine.complete(outcome)
       if case .resolved = outcome, !state.isForgotten { state.value = output.take() }
       let failed = exchange(&state.failedCalls, with: [])
       return (exchange(&state.ties, with: Ties()), state.core.take(), state.fork.take(), failed)

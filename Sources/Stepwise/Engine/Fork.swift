@@ -16,7 +16,7 @@ struct FinishedBranch: Sendable {
 
 /// How far one of the branches of a fork is.
 enum BranchState<Run> {
-  case waiting
+  case notBegun
   case running(Run)
   /// Its steps have ended; it has a result after its undos and handlers.
   case ended(Result<FinishedBranch, any Error>?)
@@ -40,7 +40,7 @@ struct ForkMachine<Run> {
 
   /// Creates the state of branches of which one may have decided the step in an earlier run.
   init(count: Int, isRace: Bool, decider: Int? = nil) {
-    branches = Array(repeating: .waiting, count: count)
+    branches = Array(repeating: .notBegun, count: count)
     self.isRace = isRace
     self.decider = decider
     isPublished = decider != nil
@@ -111,7 +111,7 @@ final class Fork: Sendable {
     await journal.replayed(in: key)
   }
 
-  var hasDeciderEnded: Bool { decider.map { index in machine.withLock { $0.branches[index].result != nil } } ?? false }
+  var hasDeciderResult: Bool { decider.map { index in machine.withLock { $0.branches[index].result != nil } } ?? false }
 
   /// Removes the branches, which have all ended: what they returned is not retained until the run ends.
   func takeBranches() -> [BranchState<Execution>] { machine.withLock { $0.takeBranches() } }

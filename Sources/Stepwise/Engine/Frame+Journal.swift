@@ -21,12 +21,12 @@ extension Frame {
           try await core.operations[position].code(&self)
         }
       } catch {
-        recording.finish(record, error: error)
+        recording.end(record, error: error)
         throw error
       }
       let end = recording.now
       lastEnd = end
-      recording.finish(record, at: end)
+      recording.end(record, at: end)
     } else {
       try await executeOperation(at: position)
     }

@@ -162,7 +162,7 @@ extension Frame {
   /// Executes the steps in the current task, and then undos, `onError` and `finally`, in this order.
   @inline(__always)
   mutating func executeAll(on actor: isolated (any Actor)?) async -> Outcome<Void> {
-    if failure == nil { run.recording?.enter() }
+    if failure == nil { run.recording?.callObservers() }
     return await Scope.$current.withValue(Scope(of: run)) {
       var error = failure.take()
       if error == nil {
@@ -176,25 +176,25 @@ extension Frame {
           error = thrown
         }
       }
-      if let outcome = concludeAtOnce(with: error) { return outcome }
-      return await conclude(with: error)
+      if let outcome = endAtOnce(with: error) { return outcome }
+      return await end(with: error)
     }
   }
 
   /// Ends a run after whose steps nothing follows; returns nil when something does.
-  private mutating func concludeAtOnce(with error: (any Error)?) -> Outcome<Void>? {
-    let hasHandlers = core.hasHandlers || run.journal != nil || run.hasHandlers
+  private mutating func endAtOnce(with error: (any Error)?) -> Outcome<Void>? {
+    let hasHandlers = core.hasHandlers || run.journal != nil || run.hasOwnHandlers
     // Until its calls of `step` are closed, a run may get a further undo.
     guard !hasHandlers, run.calls.closeIfIdle(hasValue: error == nil), run.undosIfAny == nil else {
       return nil
     }
     let outcome = run.decide(with: error)
-    return end(outcome, through: cancellationSource(of: outcome), at: lastEnd)
+    return record(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
 
   // Kept out of the frame.
   @inline(never)
-  private mutating func conclude(with error: (any Error)?) async -> Outcome<Void> {
+  private mutating func end(with error: (any Error)?) async -> Outcome<Void> {
     if !run.calls.isClosed { await run.calls.close(hasValue: error == nil) }
     let failedStep = error.map { run.failedStep(with: $0) }
     var outcome = run.decide(with: error)
@@ -224,9 +224,9 @@ extension Frame {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, failedStep, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
     }
-    if run.hasHandlers { await run.conclude(outcome, with: slot) }
+    if run.hasOwnHandlers { await run.callOwnHandlers(for: outcome, with: slot) }
     if let journal, ownsJournal { await journal.end() }
-    return end(outcome, through: source)
+    return record(outcome, through: source)
   }
 
   private func cancellationSource(of outcome: Outcome<Void>) -> String? {
@@ -234,12 +234,12 @@ extension Frame {
     return run.cancellationSource
   }
 
-  private func end(
+  private func record(
     _ outcome: Outcome<Void>,
     through source: String?,
     at time: Duration? = nil
   ) -> Outcome<Void> {
-    run.recording?.leave(outcome, through: source, at: time) { slot.erased }
+    run.recording?.endRun(outcome, through: source, at: time) { slot.erased }
     return outcome
   }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// The life of a run: it waits for its gate, runs its steps, undoes and calls handlers, and is over.
+/// The life of a run: it waits for its gate, runs its steps, undoes and calls handlers, and has completed.
 ///
 /// Sources of cancellation request it, and the first request is stored. The end of the last step decides the outcome, once:
 /// from then on no request changes it, neither during undos and handlers nor afterwards.
 struct RunMachine {
-  enum Phase {
+  private enum Phase {
     case waiting
     case running
     /// The outcome is decided; undos and handlers run.
     case undoing
-    case over(Outcome<Void>)
+    case completed(Outcome<Void>)
   }
 
-  private(set) var phase: Phase
+  private var phase: Phase
   private(set) var request: CancellationRequest?
   /// Whether the run has passed its gate, if it has one.
   private(set) var isAdmitted: Bool
@@ -28,14 +28,14 @@ struct RunMachine {
   var isUndecided: Bool {
     switch phase {
     case .waiting, .running: true
-    case .undoing, .over: false
+    case .undoing, .completed: false
     }
   }
 
   /// Whether it waits for its gate, and no request makes it leave.
   var isWaiting: Bool { if case .waiting = phase { request == nil } else { false } }
 
-  var outcome: Outcome<Void>? { if case .over(let outcome) = phase { outcome } else { nil } }
+  var outcome: Outcome<Void>? { if case .completed(let outcome) = phase { outcome } else { nil } }
 
   mutating func admit() {
     guard case .waiting = phase else { return }
@@ -62,5 +62,5 @@ struct RunMachine {
     return Outcome(error, cancelledBy: request?.cancellation)
   }
 
-  mutating func end(_ outcome: Outcome<Void>) { phase = .over(outcome) }
+  mutating func complete(_ outcome: Outcome<Void>) { phase = .completed(outcome) }
 }

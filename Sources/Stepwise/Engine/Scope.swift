@@ -57,7 +57,7 @@ package struct Scope: Sendable {
   /// The innermost run around the code that has not completed.
   var runInFlight: Execution? {
     guard let run else { return nil }
-    return run.isOver ? run.caller : run
+    return run.isCompleted ? run.caller : run
   }
 
   /// The runs around the code that have not completed, innermost first.

@@ -81,7 +81,7 @@ struct StepCall: Sendable {
 
   @inline(never)
   private func end(_ links: Links, error: (any Error)?) {
-    links.recordedStep?.finish(error: error)
+    links.recordedStep?.end(error: error)
     if let counting = links.counting { return counting.calls.end() }
     run?.calls.end()
   }

@@ -131,9 +131,9 @@ struct JobInput<Value: Sendable>: Sendable {
     return super.cancel(request)
   }
 
-  override var hasHandlers: Bool { true }
+  override var hasOwnHandlers: Bool { true }
 
-  override func conclude(_ outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
+  override func callOwnHandlers(for outcome: Outcome<Void>, with output: borrowing ValueSlot) async {
     if case .cancelled = outcome { silence() }
     let isNeeded = callState.withLock { state in
       state.calls.close()

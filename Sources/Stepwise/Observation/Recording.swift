@@ -92,10 +92,10 @@ struct Recording: Sendable {
   var observation: ObservationScope? { watch?.scope }
 
   /// Notifies the observers that the run has started, if nothing has notified them yet.
-  func enter() { if watch != nil { recorder.callObservers() } }
+  func callObservers() { if watch != nil { recorder.callObservers() } }
 
   /// Records the outcome of a run, after its handlers, and through what it was cancelled.
-  func leave(_ outcome: Outcome<Void>, through source: String?, at time: Duration?, value: () -> any Sendable) {
+  func endRun(_ outcome: Outcome<Void>, through source: String?, at time: Duration?, value: () -> any Sendable) {
     let time = time ?? now
     let state: RunRecord.State =
       switch outcome {
@@ -103,7 +103,7 @@ struct Recording: Sendable {
       case .failed(let error): .failed(.error(error))
       case .cancelled(let cancellation): .cancelled(source: source, reason: cancellation.reason)
       }
-    if inner == nil, recorder.leave(as: state, at: time) { return }
+    if inner == nil, recorder.endRun(as: state, at: time) { return }
     let chainState = watch.map { _ in outcome.map(value) }
     recorder.change { content -> Void? in
       guard let begun = content.state.record[runNumber]?.begun else { return nil }
@@ -153,7 +153,7 @@ struct Recording: Sendable {
   }
 
   @inline(never)
-  func finish(_ record: RecordID?, error: (any Error)? = nil, at time: Duration? = nil) {
+  func end(_ record: RecordID?, error: (any Error)? = nil, at time: Duration? = nil) {
     guard let number = record?.number else { return }
     let time = time ?? now
     if inner == nil, error == nil, recorder.note(number, isEnd: true, at: time) { return }
@@ -342,8 +342,8 @@ package struct RecordedStep: Sendable {
     return RecordedStep(recording, id, in: element.map { Element(progress: $0.progress, step: $0.step ?? id) })
   }
 
-  func finish(error: (any Error)? = nil) {
-    recording.finish(id, error: error)
+  func end(error: (any Error)? = nil) {
+    recording.end(id, error: error)
     guard let element, let step = id, step == element.step else { return reportToElement() }
     element.progress.change { $0.end(step.number) }
   }

@@ -146,7 +146,7 @@ final class RunRecorder: Sendable {
   }
 
   /// Records the end of the run itself, before ``end(_:)``.
-  func leave(as state: RunRecord.State, at time: Duration) -> Bool { changeUnread { $0.end = (state, time) } }
+  func endRun(as state: RunRecord.State, at time: Duration) -> Bool { changeUnread { $0.end = (state, time) } }
 
   /// Records the end of the whole run, for its subscribers.
   func end(_ outcome: Outcome<any AnyBox>) {

@@ -110,8 +110,8 @@ struct RunMachineTests {
       }
       let position = { (event: String) in events.firstIndex(of: event) ?? 0 }
       #expect(granted == (position("cancel") < position("close") ? 1 : 0), "seed \(seed)")
-      #expect(run.isRequested == (granted == 1), "seed \(seed)")
-      #expect(run.isOver, "seed \(seed)")
+      #expect(run.hasRequest == (granted == 1), "seed \(seed)")
+      #expect(run.isCompleted, "seed \(seed)")
       let isAttachedInTime = position("attach") < position("close")
       if isAttachedInTime { #expect(task.isCancelled == (granted == 1), "seed \(seed) \(events)") }
       #expect(!task.isCancelled || granted == 1, "seed \(seed) \(events)")
