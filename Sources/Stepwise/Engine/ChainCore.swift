@@ -14,11 +14,11 @@ final class ChainCore: Sendable {
     /// Whether it is a step with an undo.
     let isUndoable: Bool
     /// The number of steps before it, including those of nested chains; not an `Int`, so that long chains are small.
-    let first: UInt32
+    let before: UInt32
     let code: StepCode
     let node: Node
 
-    var firstStep: Int { Int(first) }
+    var stepsBefore: Int { Int(before) }
     var undo: StepUndo? { if case .step(_, _, let undo, _) = node.kind { undo?.value } else { nil } }
 
     /// The type of what it leaves in the slot; of no use for nested chains and for what covers steps.
@@ -31,7 +31,7 @@ final class ChainCore: Sendable {
 
     /// The name that a journal knows the operation by.
     var storedName: String {
-      if case .step(let name, _, _, _) = node.kind { return ChainStep(index: firstStep, name: name).description }
+      if case .step(let name, _, _, _) = node.kind { return ChainStep(index: stepsBefore, name: name).description }
       return "recover"
     }
   }
@@ -61,7 +61,7 @@ final class ChainCore: Sendable {
     // Last one first, since a node knows only the one before it.
     let nodes = sequence(first: path.node, next: \.parent)
     let (count, stepCount) = nodes.reduce((0, 0)) { ($0.0 + 1, $0.1 + $1.stepCount) }
-    var firstStep = stepCount
+    var stepsBefore = stepCount
     var operations: [Operation] = []
     operations.reserveCapacity(count)
     var errorHandlers: [ErrorHandler] = []
@@ -71,10 +71,10 @@ final class ChainCore: Sendable {
     var first = node
     for node in nodes {
       first = node
-      firstStep -= node.stepCount
+      stepsBefore -= node.stepCount
       func add(_ kind: Operation.Kind, _ code: @escaping StepCode, isUndoable: Bool = false) {
-        let first = UInt32(clamping: firstStep)
-        operations.append(Operation(kind: kind, isUndoable: isUndoable, first: first, code: code, node: node))
+        let before = UInt32(clamping: stepsBefore)
+        operations.append(Operation(kind: kind, isUndoable: isUndoable, before: before, code: code, node: node))
       }
       switch node.kind {
       case .step(_, _, let undo, let code): add(.step, code, isUndoable: undo != nil)
@@ -110,7 +110,8 @@ final class ChainCore: Sendable {
     return !operations.dropFirst().contains { $0.kind == .step && !$0.node.isReusable }
   }
 
-  func name(at index: Int) -> String? { summary.names[index] }
+  /// The name of the step that so many others precede in the chain.
+  func name(at offset: Int) -> String? { summary.names[offset] }
 
   /// What records and errors need of the chain; made for the first of them.
   ///
@@ -121,7 +122,7 @@ final class ChainCore: Sendable {
     var pending = [(chain: self, firstStep: 0)]
     while let (chain, first) = pending.popLast() {
       for operation in chain.operations {
-        var step = first + operation.firstStep
+        var step = first + operation.stepsBefore
         switch operation.node.kind {
         case .step(let name?, _, _, _): names[step] = name
         case .chains(let chains, _, _):

@@ -17,7 +17,6 @@ package class Execution: AnyBox, @unchecked Sendable {
     var value: ValueSlot?
     /// Whether no one can read the output any more.
     var isForgotten = false
-    /// The index of the current step in events.
     var stepIndex: Int
     /// The calls of `step` that have thrown, oldest first, up to a limit.
     var failedCalls: [FailedCall] = []
@@ -312,21 +311,21 @@ extension Execution {
   var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
 }
 
-// MARK: - Position
+// MARK: - The current step
 
 extension Execution {
   /// The current step, the first one of concurrent chains; the step that ended last when none is running.
   var currentStep: ChainStep {
     var run = self
     while let inner = run.state.withLock({ $0.fork })?.firstRunning { run = inner }
-    return run.lastPlannedStep
+    return run.plannedStep
   }
 
   /// The step whose error ends the run: a call of `step` that threw it, or the planned step that began last; of chains
   /// that ran as a step, their step that ended them.
-  func failedStep(with error: any Error) -> ChainStep { failedCall(with: error)?.step ?? lastPlannedStep }
+  func failedStep(with error: any Error) -> ChainStep { failedCall(with: error)?.step ?? plannedStep }
 
-  private var lastPlannedStep: ChainStep {
+  private var plannedStep: ChainStep {
     let (core, index) = state.withLock { ($0.core, $0.stepIndex) }
     return ChainStep(index: index, name: core?.name(at: index - firstStep))
   }
@@ -341,20 +340,22 @@ extension Execution {
     step.report(Double(count) / Double(max(1, origin.stepCount)))
   }
 
-  var lastIndex: Int { state.withLock { $0.stepIndex } }
-
-  func enter(_ index: Int) { state.withLock { $0.stepIndex = index } }
+  /// The index in events of the planned step that began last.
+  var stepIndex: Int {
+    get { state.withLock { $0.stepIndex } }
+    set { state.withLock { $0.stepIndex = newValue } }
+  }
 
   /// A call of `step` has thrown.
   func failCall(_ name: String, _ error: any Error) {
-    let step = ChainStep(index: lastIndex, name: name)
+    let step = ChainStep(index: stepIndex, name: name)
     add(FailedCall(step: step, error: error, isInterrupted: Task.isCancelled))
   }
 
   /// A step of the run that this one waits for has failed.
   func fail(at step: ChainStep, _ error: any Error) {
     let index = firstStep + step.index
-    enter(index)
+    stepIndex = index
     add(FailedCall(step: ChainStep(index: index, name: step.name), error: error, isInterrupted: false))
   }
 
@@ -431,7 +432,7 @@ extension Execution {
     if let branch {
       branch.fork.end(at: branch.index, hasValue: error == nil)
       if !branch.fork.isLost(at: branch.index) {
-        branch.container.enter(lastIndex)
+        branch.container.stepIndex = stepIndex
         if let error, let call = failedCall(with: error) { branch.container.add(call) }
       }
     }

@@ -8,10 +8,10 @@ extension Frame {
   @inline(never)
   mutating func executeRecorded(at position: Int, in recording: Recording?) async throws {
     guard run.journal != nil || !run.isCancellationRequested else { throw CancellationError() }
-    index = run.firstStep + core.operations[position].firstStep
-    run.enter(index)
+    stepIndex = run.firstStep + core.operations[position].stepsBefore
+    run.stepIndex = stepIndex
     if let recording {
-      record = recording.begin(index, at: lastEnd.take() ?? recording.now)
+      record = recording.begin(stepIndex, at: lastEnd.take() ?? recording.now)
       do {
         try await Scope.$current.withValue(scope(of: recording)) {
           // Most steps need no more, and then a frame less.
@@ -30,7 +30,7 @@ extension Frame {
     } else {
       try await executeOperation(at: position)
     }
-    run.reportEnd(ofStep: index)
+    run.reportEnd(ofStep: stepIndex)
   }
 
   private func scope(of recording: Recording) -> Scope {

@@ -41,7 +41,7 @@ extension Frame {
       }
       slot = steps.takeValue()
     } catch {
-      recording?.timedOut(run.firstStep..<index, error: error)
+      recording?.timedOut(run.firstStep..<stepIndex, error: error)
       throw error
     }
   }
@@ -92,7 +92,7 @@ extension Frame {
       work.cancel()
     }
     if case .failure(let error) = result {
-      if isExpired { recording?.abandon(run.firstStep..<index, error: error) }
+      if isExpired { recording?.abandon(run.firstStep..<stepIndex, error: error) }
       run.setFork(nil)
       throw error
     }

@@ -13,8 +13,8 @@ package struct Frame: ~Copyable {
   let recording: Recording?
   /// What the steps here belong to; nil for the run itself.
   private(set) var attempt: Attempt?
-  /// The index of the current operation in events.
-  var index = 0
+  /// The index in events of the current operation, or of its first step.
+  var stepIndex = 0
   /// The current step in the record; nil without one.
   var record: RecordID?
   /// The previous step's end, reused as the next step's start in the record.
@@ -60,11 +60,11 @@ package struct Frame: ~Copyable {
           try await execute(at: position, in: segment)
         } else if isPlain {
           guard !run.isCancellationRequested else { throw CancellationError() }
-          index = run.firstStep + core.operations[position].firstStep
-          run.enter(index)
+          stepIndex = run.firstStep + core.operations[position].stepsBefore
+          run.stepIndex = stepIndex
           try await core.operations[position].code(&self)
           if core.operations[position].isUndoable { await keepUndo(at: position) }
-          run.reportEnd(ofStep: index)
+          run.reportEnd(ofStep: stepIndex)
         } else {
           try await executeRecorded(at: position, in: recording)
         }
@@ -92,8 +92,8 @@ package struct Frame: ~Copyable {
     if operation.kind == .chains, run.journal == nil, run.isCancellationRequested {
       throw CancellationError()
     }
-    index = run.firstStep + operation.firstStep
-    if operation.kind == .chains { run.enter(index) }
+    stepIndex = run.firstStep + operation.stepsBefore
+    if operation.kind == .chains { run.stepIndex = stepIndex }
     covered = segment - 1
     defer { lastEnd = nil }
     try await operation.code(&self)
@@ -136,14 +136,14 @@ extension Frame {
   func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Branch {
     let fork = Fork(chains.cores, nesting, in: run.journal)
     run.setFork(fork)
-    return Branch(container: run, fork: fork, recording: recording, index: 0, firstStep: index)
+    return Branch(container: run, fork: fork, recording: recording, index: 0, firstStep: stepIndex)
   }
 }
 
 // MARK: - Undos
 
 extension Frame {
-  var step: ChainStep { ChainStep(index: index, name: core.name(at: index - run.firstStep)) }
+  var step: ChainStep { ChainStep(index: stepIndex, name: core.name(at: stepIndex - run.firstStep)) }
 
   /// Stores how to undo the step that has just completed.
   @inline(never)

@@ -98,14 +98,14 @@ extension StepCall {
     isUndoable: Bool = false,
     undo: (Value) -> @Sendable () async throws -> Void = { _ in {} }
   ) async throws -> Value {
-    let plannedStep = ChainStep(index: run?.lastIndex ?? 0, name: name)
+    let step = ChainStep(index: run?.stepIndex ?? 0, name: name)
     do {
       if isUndoable, run?.core?.identity.isProgression ?? (run == nil) { throw ChainError.outsideRun }
-      let step = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
-      let end = try await perform(step, options, if: isRetryable, body)
+      let journalStep = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
+      let end = try await perform(journalStep, options, if: isRetryable, body)
       if isUndoable, let run, end.number != nil || run.journal == nil {
         let number = end.number ?? UndoStack.Undo.nextNumber
-        let undo = UndoStack.Undo(step: plannedStep, record: recordedStep?.id, number: number, perform: undo(end.value))
+        let undo = UndoStack.Undo(step: step, record: recordedStep?.id, number: number, perform: undo(end.value))
         if end.error == nil {
           await run.adopt([undo], in: attempt)
         } else {
