@@ -9,8 +9,8 @@ extension Chain {
     _ replacement: @escaping @Sendable (any Error) async throws -> Output
   ) -> Chain {
     let code: StepCode = { frame in
-      guard let failure = frame.failure.take() else { return }
-      frame.slot.put(try await replacement(failure))
+      guard let error = frame.pendingError.take() else { return }
+      frame.slot.put(try await replacement(error))
     }
     return Chain(path.appending(.recover(Output.self, code)))
   }

@@ -88,7 +88,7 @@ final class ElementProgress: Sendable {
     at index: Int,
     _ operation: () async throws -> Value
   ) async rethrows -> Value {
-    let scope = Scope.current.inside(recordedStep: step.element { fraction in self.set(index, to: fraction) })
+    let scope = Scope.current.with(recordedStep: step.element { fraction in self.set(index, to: fraction) })
     return try await Scope.$current.withValue(scope, operation: operation)
   }
 

@@ -95,7 +95,7 @@ extension Run {
   public var failedStep: ChainStep? { handle.run.failedStep }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { (handle.shared ?? handle.run).allUndoErrors }
+  public var undoErrors: [UndoError] { (handle.shared ?? handle.run).undoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
   ///
@@ -140,7 +140,7 @@ extension ChainCore {
   ) -> RunHandle {
     var input: ValueSlot? = input
     if let coalescing, coalescing.applies(with: journal) {
-      return Scope.adding(token) { startWaiting(input.take() ?? ValueSlot(), priority: priority, coalescing) }
+      return Scope.withToken(token) { startWaiting(input.take() ?? ValueSlot(), priority: priority, coalescing) }
     }
     return start(priority: priority, cancelledBy: token) { recorder in
       let input = input.take() ?? ValueSlot()
@@ -161,7 +161,7 @@ extension ChainCore {
     cancelledBy token: CancellationToken?,
     _ makeRun: (RunRecorder) -> Made
   ) -> (run: Made, handle: RunHandle) {
-    Scope.adding(token) {
+    Scope.withToken(token) {
       let observation = Scope.current.context?.observation
       let recorder = RunRecorder(of: summary, .make(for: summary, identity.observers, in: observation))
       let run = makeRun(recorder)

@@ -108,7 +108,7 @@ extension Step {
     ) { number, error in
       recordedStep?.retrying(attempt: number, after: error)
     } body: { attempt in
-      try await Scope.$current.bind(scope.inside(attempt, recordedStep: recordedStep), body)
+      try await Scope.$current.bind(scope.with(attempt, recordedStep: recordedStep), body)
     }
   }
 }

@@ -23,7 +23,7 @@ public func withCancellation<Value: Sendable>(
   let task = spawn { () async throws -> Value in
     // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-    return try await Scope.$current.withValue(.inside(token)) { try await body() }
+    return try await Scope.$current.withValue(.with(token)) { try await body() }
   }
   return try await task.value(cancelledBy: token)
 }

@@ -104,7 +104,7 @@ func makeAttempts<Value>(
       await attempt?.passUndosOn()
       return value
     } catch {
-      // What an earlier run has decided; nil when none has.
+      // What an earlier run has stored; nil when none has.
       let continues = history?.continues
       if continues == nil, isCancelled() {
         await attempt?.passUndosOn()
@@ -119,7 +119,7 @@ func makeAttempts<Value>(
         attempts.replayNext()
       case nil:
         guard await attempts.allowAnother(after: error, if: isRetryable) else {
-          history?.decideAgainstAnother()
+          history?.storeLast()
           throw error
         }
         guard !isCancelled() else { throw error }
@@ -145,7 +145,7 @@ struct AttemptHistory {
   /// Whether the work is no step, which is stored as a whole, and has steps of its own.
   var isGroup = false
 
-  /// Whether another attempt follows the current one; nil when no earlier run has decided that.
+  /// Whether another attempt follows the current one; nil when no earlier run has stored that.
   var continues: Bool? { isGroup ? journal.continues(after: key.attemptCount, at: key) : nil }
 
   /// Returns the attempts that follow those of earlier runs.
@@ -158,7 +158,7 @@ struct AttemptHistory {
     if isGroup { journal.attemptFailed(key, error) }
   }
 
-  func decideAgainstAnother() {
+  func storeLast() {
     if isGroup { journal.store(decision: key.attemptCount, at: key) }
   }
 }

@@ -154,7 +154,7 @@ extension ChainCore {
   /// - Returns: How to undo what was completed.
   /// - Throws: The error of the run; when it was cancelled with the other run, the error of the interrupted step.
   func run(_ slot: inout ValueSlot, as branch: Branch) async throws -> [UndoStack.Undo] {
-    guard let journal = branch.container.journal, let key = branch.fork.key else {
+    guard let journal = branch.container.journal, let key = branch.fork.journalKey else {
       return try await runUnstored(&slot, as: branch)
     }
     // A stored error leaves the input where it is.
@@ -200,14 +200,14 @@ extension ChainCore {
     let outerJournal = outer?.stepJournal ?? outer?.journal
     guard let outerJournal, !outerJournal.isInStep else {
       return await run(
-        Execution(self, entrance: entrance, input: input, as: branch, with: journal, inside: outerJournal)
+        Execution(self, entrance: entrance, input: input, as: branch, with: journal, around: outerJournal)
       )
     }
     // Between the steps of a run with a journal, its steps are theirs.
     var input: ValueSlot? = input
     return try await outerJournal.inside(outerJournal.open("chain"), branch: nil) {
       let input = input.take() ?? ValueSlot()
-      return await run(Execution(self, entrance: entrance, input: input, inside: outerJournal))
+      return await run(Execution(self, entrance: entrance, input: input, around: outerJournal))
     }
   }
 
@@ -247,17 +247,17 @@ extension ChainCore {
   @inline(never)
   private func perform(_ run: Execution, on actor: isolated (any Actor)? = nil) async {
     var frame = Frame(self, run, slot: run.takeValue(), recording: run.recording)
-    if !run.isDirect, let earlier = await run.prepare(&frame.slot, failure: &frame.failure) {
+    if !run.isDirect, let earlier = await run.prepare(&frame.slot, error: &frame.pendingError) {
       return complete(run, earlier, frame.slot)
     }
     // Cancelled before its first step, it still replays what it did before, for the sake of its undos.
-    if run.journal != nil, !run.ownsJournal { frame.failure = nil }
+    if run.journal != nil, !run.ownsJournal { frame.pendingError = nil }
     let outcome = await frame.executeAll(on: actor)
     complete(run, outcome, frame.slot)
   }
 
   /// Completes a run, and then resumes the tasks that wait for it.
-  // Kept out of the frame.
+  // Kept out of the stack frame.
   @inline(never)
   func complete(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     if run.entrance != nil { run.leaveGate() }

@@ -21,7 +21,7 @@ import Synchronization
 //    nested run was cancelled, it fails, and may recover.
 extension Execution {
   /// What a cancellation of the run reaches.
-  enum Inside {
+  enum Target {
     /// A run that began in a step of this one, or that is a step of it.
     case run(Execution)
     /// A wait in a task of its own, and what cancels it.
@@ -31,12 +31,12 @@ extension Execution {
   /// Where a run is registered in order to be cancelled.
   struct Ties {
     var registry: (registry: RunRegistry, key: RunRegistry.Key)?
-    var outer: (run: Execution, key: OrderedSlots<Inside>.Key)?
+    var outer: (run: Execution, key: OrderedSlots<Target>.Key)?
     var tokens: [(token: CancellationToken, key: CancellationToken.Key?)] = []
 
     func release() {
       if let (registry, key) = registry { registry.remove(key) }
-      if let (run, key) = outer { run.remove(key) }
+      if let (run, key) = outer { run.removeTarget(key) }
       for (token, key) in tokens { token.remove(key) }
     }
   }
@@ -77,8 +77,8 @@ extension Execution {
   /// Stores the request and interrupts the run and those inside; returns whether this call has cancelled the run.
   @discardableResult
   func interrupt(_ request: CancellationRequest) -> Bool {
-    let (isFirst, inside) = mark(request, isInterrupting: true)
-    guard var pending = inside else { return isFirst }
+    let (isFirst, targets) = mark(request, isInterrupting: true)
+    guard var pending = targets else { return isFirst }
     let inner = CancellationRequest(.outerRun, reason: self.request?.reason)
     var runs = [self]
     var waits: [@Sendable () -> Void] = []
@@ -87,7 +87,7 @@ extension Execution {
       case .wait(let cancel): waits.append(cancel)
       case .run(let run):
         if run.ownsJournal { run.journal?.stop() }
-        guard let further = run.mark(inner, isInterrupting: true).inside else { continue }
+        guard let further = run.mark(inner, isInterrupting: true).targets else { continue }
         runs.append(run)
         pending += further
       }
@@ -99,22 +99,22 @@ extension Execution {
     return isFirst
   }
 
-  /// Stores the request, unless there is one; returns what is inside when the task is now to be cancelled.
+  /// Stores the request, unless there is one; returns the targets when the task is now to be cancelled.
   ///
   /// A run that is not interrupted still replays what it did before.
   @discardableResult
-  private func mark(_ request: CancellationRequest, isInterrupting: Bool) -> (isFirst: Bool, inside: [Inside]?) {
-    let (isFirst, inside, gateID): (Bool, [Inside]?, GateID?) = state.withLock { state in
+  private func mark(_ request: CancellationRequest, isInterrupting: Bool) -> (isFirst: Bool, targets: [Target]?) {
+    let (isFirst, targets, gateID): (Bool, [Target]?, GateID?) = state.withLock { state in
       guard state.machine.isUndecided else { return (false, nil, nil) }
       let isFirst = state.machine.requestCancellation(request)
       if isFirst { requestFlag.store(true, ordering: .releasing) }
       guard isInterrupting, !state.isInterrupted else { return (isFirst, nil, state.gateID) }
       state.isInterrupted = true
-      return (isFirst, state.inside.elements, state.gateID)
+      return (isFirst, state.targets.elements, state.gateID)
     }
     // It leaves the queue now, not when its task has noticed.
     if isFirst, let gateID { entrance?.gate.withdraw(CollectionOfOne(gateID)) }
-    return (isFirst, inside)
+    return (isFirst, targets)
   }
 
   // MARK: - Sources
@@ -131,7 +131,7 @@ extension Execution {
       }
     }
     if !hasHandle {
-      if let outer = container ?? (scope.isShielded ? nil : scope.runInFlight) { ties.outer = outer.contain(self) }
+      if let outer = container ?? (scope.isShielded ? nil : scope.runInFlight) { ties.outer = outer.addTarget(self) }
       if Task.isCancelled { cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason)) }
     }
     if let branch, let request = branch.fork.begin(self, at: branch.index) {
@@ -143,10 +143,10 @@ extension Execution {
   }
 
   /// Adds a run that a cancellation of this one reaches; returns nil when it has reached it, or when none will.
-  private func contain(_ run: Execution) -> (Execution, OrderedSlots<Inside>.Key)? {
-    let (key, request) = state.withLock { state -> (OrderedSlots<Inside>.Key?, CancellationRequest?) in
+  private func addTarget(_ run: Execution) -> (Execution, OrderedSlots<Target>.Key)? {
+    let (key, request) = state.withLock { state -> (OrderedSlots<Target>.Key?, CancellationRequest?) in
       guard state.machine.isUndecided else { return (nil, nil) }
-      return (state.isInterrupted ? nil : state.inside.append(.run(run)), state.machine.request)
+      return (state.isInterrupted ? nil : state.targets.append(.run(run)), state.machine.request)
     }
     if let request {
       let inner = CancellationRequest(.outerRun, reason: request.reason)
@@ -155,11 +155,11 @@ extension Execution {
     return key.map { (self, $0) }
   }
 
-  private func remove(_ key: OrderedSlots<Inside>.Key) { _ = state.withLock { $0.inside.remove(key) } }
+  private func removeTarget(_ key: OrderedSlots<Target>.Key) { _ = state.withLock { $0.targets.remove(key) } }
 
   /// Cancels the runs that began in work which the run has abandoned.
   func cancelAbandoned() {
-    for case .run(let run) in state.withLock({ $0.inside.elements }) where run.origin?.attempt?.isAbandoned ?? false {
+    for case .run(let run) in state.withLock({ $0.targets.elements }) where run.origin?.attempt?.isAbandoned ?? false {
       run.cancel(CancellationRequest(.abandonment))
     }
   }
@@ -170,10 +170,10 @@ extension Execution {
   func wait<Value: Sendable>(_ wait: @concurrent @escaping @Sendable () async -> Value) async -> Value {
     let task = spawn(wait)
     let key = state.withLock { state in
-      state.isInterrupted ? nil : state.inside.append(.wait(cancel: { task.cancel() }))
+      state.isInterrupted ? nil : state.targets.append(.wait(cancel: { task.cancel() }))
     }
     if hasRequest { task.cancel() }
-    defer { if let key { remove(key) } }
+    defer { if let key { removeTarget(key) } }
     return await withTaskCancellationHandler {
       await task.value
     } onCancel: {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Execution {
-  /// Undoes steps, in this order, and returns the failures.
+  /// Undoes steps, in this order, and returns the errors.
   @concurrent func undo(_ undos: [UndoStack.Undo], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
     await journal?.willUndo(undos.map(\.number))
@@ -22,15 +22,15 @@ extension Execution {
     return errors
   }
 
-  /// Undoes steps, in this order, shielded from cancellation, and stores the failures.
+  /// Undoes steps, in this order, shielded from cancellation, and stores the errors.
   func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
     guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield { self.keep(await self.undo(undos, recording: recording)) }
+    await Scope.withCancellationShield { self.add(undoErrors: await self.undo(undos, recording: recording)) }
   }
 
   /// Undoes the steps of abandoned work, in this order.
   ///
-  /// The run may already have completed, so nothing is recorded and no handler is called; the failures are listed in
+  /// The run may already have completed, so nothing is recorded and no handler is called; the errors are listed in
   /// `undoErrors`.
   func undoLate(_ undos: [UndoStack.Undo]) async {
     guard !undos.isEmpty else { return }
@@ -40,8 +40,8 @@ extension Execution {
     }
   }
 
-  /// Stores failed undos for the handlers of this run and of the runs that contain it.
-  func keep(_ errors: [UndoError]) {
+  /// Stores the errors of undos for the handlers of this run and of the runs that contain it.
+  func add(undoErrors errors: [UndoError]) {
     guard !errors.isEmpty else { return }
     for run in sequence(first: self, next: \.container) { run.undos.add(errors) }
   }
@@ -63,7 +63,7 @@ extension Execution {
       if run.container == nil, !undoesAtOnce() { return }
     }
     let late = UndoStack.Undo.newestFirst(undos)
-    // The run awaits what it has not abandoned, so that its handlers receive the failures.
+    // The run awaits what it has not abandoned, so that its handlers receive the errors.
     if undoesAtOnce(), attempt?.isAbandoned == false { return await undoShielded(late, recording: recording) }
     await undoLate(late)
   }

@@ -35,7 +35,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     var task: Task<Void, any Error>?
     /// Whether the task was, or is to be, cancelled.
     var isInterrupted = false
-    var inside = OrderedSlots<Inside>()
+    var targets = OrderedSlots<Target>()
   }
 
   let state: Lock<State>
@@ -76,7 +76,7 @@ package class Execution: AnyBox, @unchecked Sendable {
 
     /// Returns nil outside of runs.
     // Not an initializer, which would own, and so retain, what it is given.
-    static func inside(_ scope: Scope, as branch: Branch?, stepCount: Int) -> Origin? {
+    static func make(in scope: Scope, as branch: Branch?, stepCount: Int) -> Origin? {
       guard branch != nil || scope.run != nil else { return nil }
       let container = branch?.container.origin
       return Origin(
@@ -95,21 +95,21 @@ package class Execution: AnyBox, @unchecked Sendable {
     input: consuming ValueSlot,
     as branch: Branch? = nil,
     with journal: (any RunJournal)? = nil,
-    inside outerJournal: (any RunJournal)? = nil,
+    around outerJournal: (any RunJournal)? = nil,
     for recorder: RunRecorder? = nil,
     hasHandle: Bool? = nil,
     isRecorded: Bool = true
   ) {
     let scope = Scope.current
-    let isAwaited = !(hasHandle ?? (recorder != nil))
-    let context = isAwaited ? scope.context : scope.context?.ofStartedRuns
-    let caller = isAwaited ? scope.runInFlight : nil
-    origin = isAwaited ? .inside(scope, as: branch, stepCount: core.stepCount) : nil
+    let hasHandle = hasHandle ?? (recorder != nil)
+    let context = hasHandle ? scope.context?.ofStartedRuns : scope.context
+    let caller = hasHandle ? nil : scope.runInFlight
+    origin = hasHandle ? nil : .make(in: scope, as: branch, stepCount: core.stepCount)
     let isInStep = outerJournal?.isInStep ?? false
     self.journal = branch?.container.journal ?? journal ?? (isInStep ? nil : outerJournal)
     stepJournal = branch?.container.stepJournal ?? (isInStep ? outerJournal : nil)
     ownsJournal = journal != nil
-    self.hasHandle = !isAwaited
+    self.hasHandle = hasHandle
     recording = isRecorded ? Self.recording(of: core, recorder, as: branch, in: context?.observation) : nil
     depth = caller.map { $0.depth + 1 } ?? 0
     self.entrance = entrance
@@ -304,11 +304,11 @@ extension Execution {
 
   var undosIfAny: UndoStack? { state.withLock { $0.undos } }
 
-  /// The failed undos of this run and of its nested runs.
-  var allUndoErrors: [UndoError] { undosIfAny?.failures ?? [] }
+  /// The errors of the undos of this run and of its branches.
+  var undoErrors: [UndoError] { undosIfAny?.errors ?? [] }
 
-  /// The failed undos of this run and of its nested runs that have not been reported yet.
-  var undoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
+  /// Those that the handlers have not received.
+  var unreportedUndoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
 }
 
 // MARK: - The current step
@@ -333,7 +333,7 @@ extension Execution {
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
   func reportEnd(ofStep index: Int) { if origin != nil { report(index + 1) } }
 
-  // Kept out of the frame.
+  // Kept out of the stack frame.
   @inline(never)
   private func report(_ count: Int) {
     guard let origin, let step = origin.recordedStep else { return }
@@ -398,7 +398,7 @@ extension Execution {
   /// Waits for the gate and takes the input from the journal, or the output of a run that has ended before.
   ///
   /// - Returns: How the run has ended before; nil when it begins, or when an error ends it before its first step.
-  func prepare(_ slot: inout ValueSlot, failure: inout (any Error)?) async -> Outcome<Void>? {
+  func prepare(_ slot: inout ValueSlot, error pendingError: inout (any Error)?) async -> Outcome<Void>? {
     func put<Value: Sendable>(_ value: Value) { slot = ValueSlot(value) }
     do {
       if entrance != nil { try await waitForAdmission() }
@@ -414,7 +414,7 @@ extension Execution {
         return outcome.map { _ in }
       }
     } catch {
-      failure = error
+      pendingError = error
     }
     return nil
   }

@@ -87,7 +87,7 @@ final class Fork: Sendable {
   /// The index of the branch that decided the step.
   private let decision = OnceCell<Int>()
   /// Its key in the journal of the run, if there is one.
-  let key: JournalKey?
+  let journalKey: JournalKey?
   private let journal: (any RunJournal)?
   /// Whether the decision was stored by an earlier run: the branches still replay what led to it, and what they did
   /// until they noticed.
@@ -96,8 +96,8 @@ final class Fork: Sendable {
   init(_ chains: [ChainCore], _ nesting: RunRecord.Nesting, in journal: (any RunJournal)?) {
     self.nesting = nesting
     self.journal = journal
-    key = journal?.open("\(nesting)")
-    let decider = key.flatMap { journal?.decision(at: $0) }
+    journalKey = journal?.open("\(nesting)")
+    let decider = journalKey.flatMap { journal?.decision(at: $0) }
     isReplayed = decider != nil
     if let decider { decision.settle(decider) }
     machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
@@ -107,8 +107,8 @@ final class Fork: Sendable {
 
   /// Waits until a branch has decided the step, or until what an earlier run did until then has been replayed.
   @concurrent func decided() async {
-    guard isReplayed, let journal, let key else { return _ = await decision.value() }
-    await journal.replayed(in: key)
+    guard isReplayed, let journal, let journalKey else { return _ = await decision.value() }
+    await journal.replayed(in: journalKey)
   }
 
   var hasDeciderResult: Bool { decider.map { index in machine.withLock { $0.branches[index].result != nil } } ?? false }
@@ -132,7 +132,7 @@ final class Fork: Sendable {
   func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) {
     guard machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) else { return }
     // Before the others notice: what they store afterwards follows from it.
-    if let journal, let key { journal.store(decision: index, at: key) }
+    if let journal, let journalKey { journal.store(decision: index, at: journalKey) }
     for run in machine.withLock({ $0.publish() }) { run.cancel(loss) }
     decision.settle(index)
   }

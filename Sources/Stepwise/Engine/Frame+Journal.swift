@@ -14,7 +14,7 @@ extension Frame {
       record = recording.begin(stepIndex, at: lastEnd.take() ?? recording.now)
       do {
         try await Scope.$current.withValue(scope(of: recording)) {
-          // Most steps need no more, and then a frame less.
+          // Most steps need no more, and then a stack frame less.
           guard !run.isJournaled, !core.operations[position].isUndoable else {
             return try await executeOperation(at: position)
           }
@@ -36,7 +36,7 @@ extension Frame {
   private func scope(of recording: Recording) -> Scope {
     if attempt == nil { return Scope(of: run, record: record) }
     // An attempt has another scope than its run.
-    return Scope.current.inside(recordedStep: RecordedStep(recording: recording, id: record))
+    return Scope.current.with(recordedStep: RecordedStep(recording: recording, id: record))
   }
 
   @inline(never)
@@ -49,7 +49,7 @@ extension Frame {
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
     }
     try await core.operations[position].code(&self)
-    if core.operations[position].isUndoable { await keepUndo(at: position) }
+    if core.operations[position].isUndoable { await storeUndo(at: position) }
   }
 
   @inline(never)

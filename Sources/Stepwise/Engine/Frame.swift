@@ -23,7 +23,7 @@ package struct Frame: ~Copyable {
   /// The segment that the current operation covers.
   private(set) var covered = 0
   /// The error for the next `recover` to replace, or that ends the run before its first step.
-  var failure: (any Error)?
+  var pendingError: (any Error)?
 
   /// Creates a frame for a run, or for steps of it with their own record.
   init(
@@ -54,7 +54,7 @@ package struct Frame: ~Copyable {
     let end = end(ofSegment: segment)
     let (recording, isPlain) = (recording, recording == nil && !run.isJournaled)
     while position < end {
-      // Not copied into a variable, which would retain its closures and keep them in the frame.
+      // Not copied into a variable, which would retain its closures and keep them in the stack frame.
       do {
         if core.operations[position].kind != .step {
           try await execute(at: position, in: segment)
@@ -63,7 +63,7 @@ package struct Frame: ~Copyable {
           stepIndex = run.firstStep + core.operations[position].stepsBefore
           run.stepIndex = stepIndex
           try await core.operations[position].code(&self)
-          if core.operations[position].isUndoable { await keepUndo(at: position) }
+          if core.operations[position].isUndoable { await storeUndo(at: position) }
           run.reportEnd(ofStep: stepIndex)
         } else {
           try await executeRecorded(at: position, in: recording)
@@ -79,7 +79,7 @@ package struct Frame: ~Copyable {
   mutating func execute(segment: Int, in attempt: Attempt?) async throws {
     let outer = exchange(&self.attempt, with: attempt)
     defer { self.attempt = outer }
-    try await Scope.$current.withValue(Scope.current.inside(attempt, recordedStep: nil)) {
+    try await Scope.$current.withValue(Scope.current.with(attempt, recordedStep: nil)) {
       try await execute(segment: segment)
     }
   }
@@ -112,7 +112,7 @@ package struct Frame: ~Copyable {
       // A branch that has lost, and a run whose time is up, still replay what they did before.
       let isStored = journal?.isStored(core.operations[next].storedName) ?? false
       if run.isCancellationRequested, !isStored { break }
-      failure = error
+      pendingError = error
       do {
         if let journal {
           try await execute(at: next, by: journal)
@@ -147,7 +147,7 @@ extension Frame {
 
   /// Stores how to undo the step that has just completed.
   @inline(never)
-  mutating func keepUndo(at position: Int) async {
+  mutating func storeUndo(at position: Int) async {
     guard let undo = core.operations[position].undo else { return }
     await adopt([UndoStack.Undo(step: step, record: record, number: UndoStack.Undo.nextNumber, perform: undo(slot))])
   }
@@ -162,9 +162,9 @@ extension Frame {
   /// Executes the steps in the current task, and then undos, `onError` and `finally`, in this order.
   @inline(__always)
   mutating func executeAll(on actor: isolated (any Actor)?) async -> Outcome<Void> {
-    if failure == nil { run.recording?.callObservers() }
+    if pendingError == nil { run.recording?.callObservers() }
     return await Scope.$current.withValue(Scope(of: run)) {
-      var error = failure.take()
+      var error = pendingError.take()
       if error == nil {
         do {
           if run.ownsJournal, let journal = run.journal {
@@ -192,7 +192,7 @@ extension Frame {
     return record(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
 
-  // Kept out of the frame.
+  // Kept out of the stack frame.
   @inline(never)
   private mutating func end(with error: (any Error)?) async -> Outcome<Void> {
     if !run.calls.isClosed { await run.calls.close(hasValue: error == nil) }
@@ -219,7 +219,7 @@ extension Frame {
     // Handlers belong to the runs that have passed their gate, which they still occupy.
     let isAdmitted = run.isAdmitted
     if isAdmitted && (isFailed && !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty) || !undos.isEmpty
-      || !run.undoErrors.isEmpty
+      || !run.unreportedUndoErrors.isEmpty
     {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, failedStep, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
@@ -252,12 +252,12 @@ extension Frame {
   ) async {
     let (core, run) = (core, run)
     let handlers: @concurrent @Sendable () async -> Void = {
-      run.keep(await run.undo(undos, recording: run.recording))
+      run.add(undoErrors: await run.undo(undos, recording: run.recording))
       if isFinal, case .failed(let error) = state, !core.errorHandlers.isEmpty {
         let step = failedStep ?? run.failedStep(with: error)
         for handler in core.errorHandlers { await handler(error, step) }
       }
-      for error in isFinal ? run.undoErrors : [] {
+      for error in isFinal ? run.unreportedUndoErrors : [] {
         for handler in core.errorHandlers { await handler(error, error.chainStep) }
       }
       for handler in isAdmitted ? core.finallyHandlers : [] { await handler(state) }

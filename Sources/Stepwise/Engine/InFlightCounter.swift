@@ -10,7 +10,7 @@ import Synchronization
 struct InFlightCounter: ~Copyable, Sendable {
   private static var closed: Int { 1 }
   private static var hasNoValue: Int { 2 }
-  private static var isAwaited: Int { 4 }
+  private static var hasWaiter: Int { 4 }
   private static var isClosing: Int { 8 }
   private static var one: Int { 16 }
 
@@ -38,13 +38,13 @@ struct InFlightCounter: ~Copyable, Sendable {
 
   func end() {
     let left = state.subtract(Self.one, ordering: .acquiringAndReleasing).newValue
-    if left & Self.isAwaited != 0, left < Self.one { settleIfIdle() }
+    if left & Self.hasWaiter != 0, left < Self.one { settleIfIdle() }
   }
 
   /// Returns what is settled when nothing is in flight.
   func drain() -> Once<Void> {
     let drained = waiter.withLock { $0.stored(or: Once()) }
-    state.bitwiseOr(Self.isAwaited, ordering: .acquiringAndReleasing)
+    state.bitwiseOr(Self.hasWaiter, ordering: .acquiringAndReleasing)
     settleIfIdle()
     return drained
   }
@@ -55,8 +55,8 @@ struct InFlightCounter: ~Copyable, Sendable {
     // All inside the lock: what waits from then on has another waiter, since something may have begun.
     waiter.withLock { waiter -> Once<Void>? in
       var old = state.load(ordering: .acquiring)
-      while old & Self.isAwaited != 0, old < Self.one {
-        let idle = old & ~Self.isAwaited
+      while old & Self.hasWaiter != 0, old < Self.one {
+        let idle = old & ~Self.hasWaiter
         let new = old & Self.isClosing == 0 ? idle : idle | Self.closed
         let (isIdle, found) = state.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing)
         if isIdle { return waiter.take() }

@@ -32,7 +32,7 @@ package struct Scope: Sendable {
   var isOutside: Bool { run == nil && ownContext == nil }
 
   /// Whether nothing but the run describes the code.
-  var isPlain: Bool { details == nil && ownContext == nil && record == nil }
+  var isOfRunAlone: Bool { details == nil && ownContext == nil && record == nil }
 
   /// Where the running step reports; nil outside of steps that are recorded.
   package var recordedStep: RecordedStep? {
@@ -94,19 +94,19 @@ package struct Scope: Sendable {
   }
 
   /// Returns this scope for a scope of its run, or the same one, and for one step there.
-  func inside(_ attempt: Attempt? = nil, recordedStep: RecordedStep?) -> Scope {
+  func with(_ attempt: Attempt? = nil, recordedStep: RecordedStep?) -> Scope {
     var details = details?.value ?? Details()
     (details.attempt, details.recordedStep) = (attempt ?? details.attempt, recordedStep)
     return Scope(run: run, record: nil, ownContext: ownContext, details: Box(details))
   }
 
   /// Returns the current scope with a token around it.
-  static func inside(_ token: CancellationToken) -> Scope { surrounded { $0?.adding(token) ?? .token(token) } }
+  static func with(_ token: CancellationToken) -> Scope { surrounded { $0?.adding(token) ?? .token(token) } }
 
   /// Calls a closure that starts work which a token cancels, if there is one.
-  static func adding<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
+  static func withToken<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
     guard let token else { return start() }
-    return $current.withValue(.inside(token), operation: start)
+    return $current.withValue(.with(token), operation: start)
   }
 
   /// The scope of a run that several share: the observers here, without a run or a token.

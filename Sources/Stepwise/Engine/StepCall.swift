@@ -37,7 +37,7 @@ struct StepCall: Sendable {
       (run, links) = (nil, nil)
       return
     }
-    guard scope.isPlain, !run.isJournaled else {
+    guard scope.isOfRunAlone, !run.isJournaled else {
       self = try StepCall(name, in: scope, of: run)
       return
     }
@@ -193,7 +193,7 @@ extension StepCall {
   private func perform<Value>(in attempt: Attempt?, _ body: () async throws -> Value) async throws -> Value {
     guard attempt != nil || recordedStep != nil else { return try await body() }
     let scope = Scope.current
-    return try await Scope.$current.bind(scope.inside(attempt, recordedStep: recordedStep ?? scope.recordedStep), body)
+    return try await Scope.$current.bind(scope.with(attempt, recordedStep: recordedStep ?? scope.recordedStep), body)
   }
 }
 

@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// The undos of the steps that have completed, and those that have failed.
+/// The undos of the steps that have completed, and the errors of those that have failed.
 final class UndoStack: Sendable {
   struct Undo: Sendable {
     let step: ChainStep
@@ -54,16 +54,16 @@ final class UndoStack: Sendable {
     }
   }
 
-  // MARK: - Failures
+  // MARK: - Errors
 
-  var failures: [UndoError] { state.withLock { $0.unreported + $0.reported } }
+  var errors: [UndoError] { state.withLock { $0.unreported + $0.reported } }
 
-  /// The failures that the chain's handlers receive when the run ends.
+  /// The errors that the chain's handlers receive when the run ends.
   var unreported: [UndoError] { state.withLock { $0.unreported } }
 
   func add(_ errors: [UndoError]) { state.withLock { $0.unreported += errors } }
 
-  /// Adds failures that come too late for the handlers.
+  /// Adds errors that come too late for the handlers.
   func add(reported errors: [UndoError]) { state.withLock { $0.reported += errors } }
 }
 
