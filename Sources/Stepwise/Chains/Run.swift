@@ -18,7 +18,7 @@ public class Run<Output: Sendable>: @unchecked Sendable {  // Safety: one Sendab
 
   deinit {
     // All its subscribers are gone, too.
-    if handle.shared == nil { handle.recorder.forget() }
+    if handle.coalesced == nil { handle.recorder.forget() }
     handle.run.forget()
   }
 }
@@ -95,7 +95,7 @@ extension Run {
   public var failedStep: ChainStep? { handle.run.failedStep }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { (handle.shared ?? handle.run).undoErrors }
+  public var undoErrors: [UndoError] { (handle.coalesced ?? handle.run).undoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
   ///
@@ -122,7 +122,7 @@ struct RunHandle: Sendable {
   let recorder: RunRecorder
 
   /// The run that this one shares with others.
-  var shared: Execution? { (run as? WaitingRun)?.shared.settled }
+  var coalesced: Execution? { (run as? JoinedRun)?.coalesced.settled }
 }
 
 extension ChainCore {
@@ -140,7 +140,7 @@ extension ChainCore {
   ) -> RunHandle {
     var input: ValueSlot? = input
     if let coalescing, coalescing.applies(with: journal) {
-      return Scope.withToken(token) { startWaiting(input.take() ?? ValueSlot(), priority: priority, coalescing) }
+      return Scope.withToken(token) { startJoined(input.take() ?? ValueSlot(), priority: priority, coalescing) }
     }
     return start(priority: priority, cancelledBy: token) { recorder in
       let input = input.take() ?? ValueSlot()
@@ -148,12 +148,12 @@ extension ChainCore {
     }.handle
   }
 
-  /// Starts a run that joins a shared one, and shows that one's events.
-  func startWaiting(_ input: consuming ValueSlot, priority: TaskPriority?, _ coalescing: Coalescing) -> RunHandle {
-    let key = coalescing.makeKey(input)
-    let run = WaitingRun(self, as: nil, hasHandle: true)
+  /// Starts a run that joins a coalesced one, and shows that one's events.
+  func startJoined(_ input: consuming ValueSlot, priority: TaskPriority?, _ coalescing: Coalescing) -> RunHandle {
+    let key = coalescing.inputKey(input)
+    let run = JoinedRun(self, as: nil, hasHandle: true)
     let task = launch(run, on: input, key, coalescing, priority: priority)
-    return RunHandle(run: run, task: task, recorder: run.shared.settled?.recorder ?? run.ownRecorder)
+    return RunHandle(run: run, task: task, recorder: run.coalesced.settled?.recorder ?? run.ownRecorder)
   }
 
   func start<Made: Execution>(

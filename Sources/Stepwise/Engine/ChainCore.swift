@@ -194,32 +194,21 @@ extension ChainCore {
     let scope = Scope.current
     if let entrance, scope.isBlocking(entrance.gate) { throw ChainError.reentrant }
     if let coalescing, coalescing.applies(to: branch, with: journal) {
-      return try await runWaiting(input, as: branch, coalescing)
+      return try await runJoined(input, as: branch, coalescing)
     }
     let outer = branch == nil && journal == nil && !identity.isProgression ? scope.innermostRun : nil
     let outerJournal = outer?.stepJournal ?? outer?.journal
     guard let outerJournal, !outerJournal.isInStep else {
-      return await run(
-        Execution(self, entrance: entrance, input: input, as: branch, with: journal, around: outerJournal)
-      )
+      let run = Execution(self, entrance: entrance, input: input, as: branch, with: journal, around: outerJournal)
+      return await run.awaited(launch(run))
     }
     // Between the steps of a run with a journal, its steps are theirs.
     var input: ValueSlot? = input
     return try await outerJournal.inside(outerJournal.open("chain"), branch: nil) {
       let input = input.take() ?? ValueSlot()
-      return await run(Execution(self, entrance: entrance, input: input, around: outerJournal))
+      let run = Execution(self, entrance: entrance, input: input, around: outerJournal)
+      return await run.awaited(launch(run))
     }
-  }
-
-  private func run(_ run: Execution) async -> Execution {
-    let scope = Scope.current
-    let task = launch(run)
-    await withTaskCancellationHandler {
-      await run.ended(task)
-    } onCancel: {
-      run.cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason))
-    }
-    return run
   }
 
   /// Admits a run and starts its task.
@@ -239,7 +228,7 @@ extension ChainCore {
     // Before it is counted: what sees it in flight can cancel it.
     run.tie(to: registry)
     // The runs that share one are counted instead of it.
-    if !run.isShared { counter.begin() }
+    if !run.isCoalesced { counter.begin() }
     RunsBegun.forEach { $0.begin() }
   }
 
@@ -261,9 +250,9 @@ extension ChainCore {
   @inline(never)
   func complete(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     if run.entrance != nil { run.leaveGate() }
-    if run.isShared, let run = run as? CoalescedRun { coalescing?.end(run) }
+    if run.isCoalesced, let run = run as? CoalescedRun { coalescing?.end(run) }
     run.complete(outcome, slot)
-    if !run.isShared { counter.end() }
+    if !run.isCoalesced { counter.end() }
     RunsBegun.forEach { $0.end() }
     if run.hasHandle { run.recording?.recorder.end(outcome.map { run }) }
     // Last: what awaits the run resumes while nothing is left to do here.

@@ -3,46 +3,46 @@
 
 /// Which runs of a chain share one run: those that begin while it is in flight, with an equal key.
 ///
-/// A shared run is in flight apart from all tasks, like a started one. The runs that share it wait for it, and perform
+/// A coalesced run is in flight apart from all tasks, like a started one. The runs that join it wait for it, and perform
 /// nothing.
 final class Coalescing: Sendable {
   private struct Entry {
     let run: CoalescedRun
-    var waiterCount = 1
+    var joinedCount = 1
   }
 
   private struct State {
-    /// The shared runs in flight, by the hashes of their keys.
+    /// The coalesced runs in flight, by the hashes of their keys.
     var entries: [Int: [Entry]] = [:]
     var changeCount = 0
   }
 
-  let makeKey: RunKey
+  let inputKey: InputKey
   private let state = Lock(State())
 
-  init(_ makeKey: @escaping RunKey) { self.makeKey = makeKey }
+  init(_ inputKey: @escaping InputKey) { self.inputKey = inputKey }
 
   /// Whether it applies to a run that begins here; it does not when a journal has to know the run's steps.
   func applies(to branch: Branch? = nil, with journal: (any RunJournal)?) -> Bool {
     journal == nil && branch?.container.journal == nil && Scope.currentJournal == nil
   }
 
-  /// Returns the shared run for a key, if it is in flight.
+  /// Returns the coalesced run for a key, if it is in flight.
   func run(for key: any Hashable & Sendable) -> CoalescedRun? {
     Self.match(state.withLock { $0.entries[key.hashValue] ?? [] }, key)
   }
 
-  /// Joins the shared run for a key, or begins one; returns whether it is new.
+  /// Joins the coalesced run for a key, or begins one; returns whether it is new.
   func join(_ key: any Hashable & Sendable, _ make: (_ hash: Int) -> CoalescedRun) -> (run: CoalescedRun, isNew: Bool) {
     let hash = key.hashValue
     while true {
       let (entries, changeCount) = state.withLock { ($0.entries[hash] ?? [], $0.changeCount) }
       // Keys are compared outside of the lock, because that is code of the user.
       let match = Self.match(entries, key)
-      let joined = state.withLock { state -> (CoalescedRun, Bool)? in
+      let found = state.withLock { state -> (CoalescedRun, Bool)? in
         guard state.changeCount == changeCount else { return nil }
         if let match, let index = state.entries[hash]?.firstIndex(where: { $0.run === match }) {
-          state.entries[hash]?[index].waiterCount += 1
+          state.entries[hash]?[index].joinedCount += 1
           return (match, false)
         }
         let run = make(hash)
@@ -50,24 +50,24 @@ final class Coalescing: Sendable {
         state.changeCount += 1
         return (run, true)
       }
-      if let joined { return joined }
+      if let found { return found }
     }
   }
 
-  /// A run no longer waits for a shared one.
+  /// A run no longer waits for a coalesced one.
   ///
-  /// - Returns: Whether it was the last one, and the shared run is to be cancelled; nil when the shared run has ended.
+  /// - Returns: Whether it was the last one, and the coalesced run is to be cancelled; nil when the coalesced run has ended.
   func leave(_ run: CoalescedRun) -> Bool? {
     state.withLock { state in
       guard let index = state.entries[run.keyHash]?.firstIndex(where: { $0.run === run }) else { return nil }
-      state.entries[run.keyHash]?[index].waiterCount -= 1
-      guard state.entries[run.keyHash]?[index].waiterCount == 0 else { return false }
+      state.entries[run.keyHash]?[index].joinedCount -= 1
+      guard state.entries[run.keyHash]?[index].joinedCount == 0 else { return false }
       Self.remove(run, from: &state)
       return true
     }
   }
 
-  /// The shared run has ended, and a further run does not join it.
+  /// The coalesced run has ended, and a further run does not join it.
   func end(_ run: CoalescedRun) { state.withLock { Self.remove(run, from: &$0) } }
 
   private static func remove(_ run: CoalescedRun, from state: inout State) {
@@ -77,19 +77,19 @@ final class Coalescing: Sendable {
   }
 
   private static func match(_ entries: [Entry], _ key: any Hashable & Sendable) -> CoalescedRun? {
-    entries.first { !$0.run.hasRequest && AnyHashable($0.run.key) == AnyHashable(key) }?.run
+    entries.first { !$0.run.hasRequest && AnyHashable($0.run.inputKey) == AnyHashable(key) }?.run
   }
 }
 
 /// A run that several runs with an equal key share.
 final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
-  let key: any Hashable & Sendable
+  let inputKey: any Hashable & Sendable
   let keyHash: Int
   /// Where the runs that share it are observed.
   let recorder: RunRecorder
   let task = OnceCell<Task<Void, any Error>>()
 
-  override var isShared: Bool { true }
+  override var isCoalesced: Bool { true }
 
   init(
     _ core: ChainCore,
@@ -98,7 +98,7 @@ final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its su
     hash: Int,
     for caller: Execution?
   ) {
-    self.key = key
+    self.inputKey = key
     keyHash = hash
     let observation = Scope.current.context?.observation
     recorder = RunRecorder(of: core.summary, .make(for: core.summary, core.identity.observers, in: observation))
@@ -107,11 +107,11 @@ final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its su
   }
 }
 
-/// A run that waits for a shared one instead of performing steps.
-final class WaitingRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
+/// A run that waits for a coalesced one instead of performing steps.
+final class JoinedRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
   /// Empty when the run was cancelled before it joined one.
-  let shared = OnceCell<CoalescedRun>()
-  /// Ends with the run, when there is no shared one to observe.
+  let coalesced = OnceCell<CoalescedRun>()
+  /// Ends with the run, when there is no coalesced one to observe.
   let ownRecorder: RunRecorder
 
   init(_ core: ChainCore, as branch: Branch?, hasHandle: Bool) {
@@ -123,85 +123,78 @@ final class WaitingRun: Execution, @unchecked Sendable {  // Safety: as its supe
 // MARK: - Running
 
 extension ChainCore {
-  /// Runs the chain by joining a shared run, which the caller's task awaits and leaves when it is cancelled.
+  /// Runs the chain by joining a coalesced run, which the caller's task awaits and leaves when it is cancelled.
   ///
-  /// - Throws: ``ChainError/reentrant`` when the shared run would wait for itself.
-  func runWaiting(_ input: consuming ValueSlot, as branch: Branch?, _ coalescing: Coalescing) async throws -> Execution
-  {
-    let (scope, key) = (Scope.current, coalescing.makeKey(input))
-    if let shared = coalescing.run(for: key), scope.runsInFlight.contains(where: { $0 === shared }) {
+  /// - Throws: ``ChainError/reentrant`` when the coalesced run would wait for itself.
+  func runJoined(_ input: consuming ValueSlot, as branch: Branch?, _ coalescing: Coalescing) async throws -> Execution {
+    let key = coalescing.inputKey(input)
+    if let coalesced = coalescing.run(for: key), Scope.current.runsInFlight.contains(where: { $0 === coalesced }) {
       throw ChainError.reentrant
     }
-    let run = WaitingRun(self, as: branch, hasHandle: false)
-    let task = launch(run, on: input, key, coalescing)
-    await withTaskCancellationHandler {
-      await run.ended(task)
-    } onCancel: {
-      run.cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason))
-    }
-    return run
+    let run = JoinedRun(self, as: branch, hasHandle: false)
+    return await run.awaited(launch(run, on: input, key, coalescing))
   }
 
-  /// Begins a run that joins a shared one before this method returns, in the order of the calls.
+  /// Begins a run that joins a coalesced one before this method returns, in the order of the calls.
   func launch(
-    _ waiter: WaitingRun,
+    _ joined: JoinedRun,
     on input: consuming ValueSlot,
     _ key: any Hashable & Sendable,
     _ coalescing: Coalescing,
     priority: TaskPriority? = nil
   ) -> Task<Void, any Error> {
-    begin(waiter)
-    if !waiter.hasRequest {
-      let caller = waiter.hasHandle ? nil : Scope.current.runInFlight
+    begin(joined)
+    if !joined.hasRequest {
+      let caller = joined.hasHandle ? nil : Scope.current.runInFlight
       var input: ValueSlot? = input
       // Neither a token around the first caller nor its run cancels what others wait for.
-      Scope.$current.withValue(Scope.current.ofSharedRuns) {
+      Scope.$current.withValue(Scope.current.ofCoalescedRuns) {
         let (run, isNew) = coalescing.join(key) { hash in
           CoalescedRun(self, input.take() ?? ValueSlot(), key, hash: hash, for: caller)
         }
-        waiter.shared.settle(run)
+        joined.coalesced.settle(run)
         if isNew { return _ = run.task.settle(launch(run, priority: priority)) }
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
           run.task.settled?.escalatePriority(to: priority ?? Task.currentPriority)
         }
       }
     }
-    let task = spawn(priority: priority) { () async throws -> Void in await self.wait(waiter, coalescing) }
-    waiter.attach(task)
+    let task = spawn(priority: priority) { () async throws -> Void in await self.wait(joined, coalescing) }
+    joined.attach(task)
     return task
   }
 
-  private func wait(_ waiter: WaitingRun, _ coalescing: Coalescing) async {
+  private func wait(_ joined: JoinedRun, _ coalescing: Coalescing) async {
     var output = ValueSlot()
-    let outcome = await outcome(of: waiter, coalescing, &output)
-    if waiter.shared.settled == nil { waiter.ownRecorder.end(outcome.map { waiter }) }
-    complete(waiter, outcome, output)
+    let outcome = await outcome(of: joined, coalescing, &output)
+    if joined.coalesced.settled == nil { joined.ownRecorder.end(outcome.map { joined }) }
+    complete(joined, outcome, output)
   }
 
   private func outcome(
-    of waiter: WaitingRun,
+    of joined: JoinedRun,
     _ coalescing: Coalescing,
     _ output: inout ValueSlot
   ) async -> Outcome<Void> {
-    guard let shared = waiter.shared.settled else { return waiter.decide(with: CancellationError()) }
-    if await shared.completion.value() == nil, !shared.isCompleted {
-      let isLast = coalescing.leave(shared)
-      if isLast == false { return waiter.decide(with: CancellationError()) }
-      // The last one cancels the shared run, and ends as it does: with its value, if it still returns one.
-      if isLast == true { shared.cancel(waiter.request ?? CancellationRequest(.task)) }
-      await shared.completion.valueIgnoringCancellation()
+    guard let coalesced = joined.coalesced.settled else { return joined.decide(with: CancellationError()) }
+    if await coalesced.completion.value() == nil, !coalesced.isCompleted {
+      let isLast = coalescing.leave(coalesced)
+      if isLast == false { return joined.decide(with: CancellationError()) }
+      // The last one cancels the coalesced run, and ends as it does: with its value, if it still returns one.
+      if isLast == true { coalesced.cancel(joined.request ?? CancellationRequest(.task)) }
+      await coalesced.completion.valueIgnoringCancellation()
     }
-    switch shared.completed {
+    switch coalesced.completed {
     case .resolved:
-      output = shared.copyOutput()
-      return waiter.decide(with: nil)
+      output = coalesced.copyOutput()
+      return joined.decide(with: nil)
     case .failed(let error):
-      if let step = shared.failedStep { waiter.fail(at: step, error) }
-      return waiter.decide(with: error)
+      if let step = coalesced.failedStep { joined.fail(at: step, error) }
+      return joined.decide(with: error)
     case .cancelled(let cancellation):
-      waiter.cancel(CancellationRequest(.handle, reason: cancellation.reason))
-      return waiter.decide(with: cancellation.underlyingError ?? CancellationError())
-    case nil: return waiter.decide(with: CancellationError())
+      joined.cancel(CancellationRequest(.handle, reason: cancellation.reason))
+      return joined.decide(with: cancellation.underlyingError ?? CancellationError())
+    case nil: return joined.decide(with: CancellationError())
     }
   }
 }

@@ -193,8 +193,19 @@ extension Execution {
     if isLate { task.cancel() }
   }
 
+  /// Returns the run when its task has ended; the cancellation of the waiting task cancels the run.
+  func awaited(_ task: Task<Void, any Error>) async -> Execution {
+    let scope = Scope.current
+    await withTaskCancellationHandler {
+      await waitForEnd(of: task)
+    } onCancel: {
+      cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason))
+    }
+    return self
+  }
+
   /// Waits for the end of the run's task, which has at least the priority of the waiting one.
-  func ended(_ task: Task<Void, any Error>) async {
+  private func waitForEnd(of task: Task<Void, any Error>) async {
     // The runtime raises the priority of what a task awaits by recursion, for which thousands of runs are too many.
     guard depth % 256 == 255 else { return _ = await task.result }
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {

@@ -167,7 +167,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   }
 
   /// Whether several runs share it, which are counted instead of it.
-  var isShared: Bool { false }
+  var isCoalesced: Bool { false }
 
   // MARK: - Handlers of a job
 

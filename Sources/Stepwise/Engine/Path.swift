@@ -15,7 +15,7 @@ package typealias StepUndo = @Sendable (borrowing ValueSlot) -> (@Sendable () as
 @usableFromInline package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 
 /// Returns the key by which runs share one, from the slot that holds their input.
-@usableFromInline package typealias RunKey = @Sendable (borrowing ValueSlot) -> any Hashable & Sendable
+@usableFromInline package typealias InputKey = @Sendable (borrowing ValueSlot) -> any Hashable & Sendable
 
 /// One element of a chain, and a link to the one before it.
 ///
@@ -34,7 +34,7 @@ package final class Node: Sendable {
     case onError(ErrorHandler)
     case finally(FinallyHandler)
     case overlap(Overlap)
-    case coalesced(RunKey)
+    case coalesced(InputKey)
   }
 
   let parent: Node?

@@ -72,7 +72,7 @@ package struct Scope: Sendable {
   ///
   /// That is a run around it, and one that waits for a gate that runs around it occupy.
   static func checkReentrancy(of run: Execution) throws {
-    let run = (run as? WaitingRun)?.shared.settled ?? run
+    let run = (run as? JoinedRun)?.coalesced.settled ?? run
     let isWaiting = run.entrance.map { current.isBlocking($0.gate) && run.isWaiting } ?? false
     if isWaiting || current.runsInFlight.contains(where: { $0 === run }) { throw ChainError.reentrant }
   }
@@ -110,7 +110,7 @@ package struct Scope: Sendable {
   }
 
   /// The scope of a run that several share: the observers here, without a run or a token.
-  var ofSharedRuns: Scope {
+  var ofCoalescedRuns: Scope {
     let context = (context?.observation).map { Context.empty.observed(by: $0) }
     return Scope(run: nil, record: nil, ownContext: context, details: nil)
   }
