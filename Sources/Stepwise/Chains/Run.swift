@@ -153,7 +153,7 @@ extension ChainCore {
     let key = coalescing.inputKey(input)
     let run = JoinedRun(self, as: nil, hasHandle: true)
     let task = launch(run, on: input, key, coalescing, priority: priority)
-    return RunHandle(run: run, task: task, recorder: run.coalesced.settled?.recorder ?? run.ownRecorder)
+    return RunHandle(run: run, task: task, recorder: run.coalesced.settled?.recording?.recorder ?? run.ownRecorder)
   }
 
   func start<Made: Execution>(
@@ -162,8 +162,7 @@ extension ChainCore {
     _ makeRun: (RunRecorder) -> Made
   ) -> (run: Made, handle: RunHandle) {
     Scope.withToken(token) {
-      let observation = Scope.current.context?.observation
-      let recorder = RunRecorder(of: summary, .make(for: summary, identity.observers, in: observation))
+      let recorder = makeRecorder()
       let run = makeRun(recorder)
       return (run, RunHandle(run: run, task: launch(run, priority: priority), recorder: recorder))
     }

@@ -113,6 +113,11 @@ final class ChainCore: Sendable {
   /// The name of the step that so many others precede in the chain.
   func name(at offset: Int) -> String? { summary.names[offset] }
 
+  /// Returns what records a run that starts here, apart from the calling task.
+  func makeRecorder() -> RunRecorder {
+    RunRecorder(of: summary, .make(for: summary, identity.observers, in: Scope.current.context?.observation))
+  }
+
   /// What records and errors need of the chain; made for the first of them.
   ///
   /// Retaining it does not retain the steps.

@@ -85,8 +85,6 @@ final class Coalescing: Sendable {
 final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
   let inputKey: any Hashable & Sendable
   let keyHash: Int
-  /// Where the runs that share it are observed.
-  let recorder: RunRecorder
   let task = OnceCell<Task<Void, any Error>>()
 
   override var isCoalesced: Bool { true }
@@ -98,11 +96,9 @@ final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its su
     hash: Int,
     for caller: Execution?
   ) {
-    self.inputKey = key
+    inputKey = key
     keyHash = hash
-    let observation = Scope.current.context?.observation
-    recorder = RunRecorder(of: core.summary, .make(for: core.summary, core.identity.observers, in: observation))
-    super.init(core, entrance: core.entrance, input: input, for: recorder)
+    super.init(core, entrance: core.entrance, input: input, for: core.makeRecorder())
     state.withLock { $0.caller = caller }
   }
 }

@@ -273,7 +273,7 @@ extension Execution {
   }
 
   /// Returns a copy of the output of a run that has completed and whose output is not released, or throws its error.
-  func output<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
+  func output<Value: Sendable>() throws -> Value {
     try state.withLock { state in
       let outcome = state.machine.outcome
       try outcome?.get()

@@ -101,7 +101,7 @@ extension Frame {
 }
 
 /// Steps that run in their own task: those that a modifier covers, under a timer or abandoned.
-final class CoveredSteps: Sendable {
+private final class CoveredSteps: Sendable {
   private let core: ChainCore
   private let run: Execution
   private let segment: Int
