@@ -121,7 +121,7 @@ struct RunHandle: Sendable {
   let task: Task<Void, any Error>
   let recorder: RunRecorder
 
-  /// The run that this one shares with others.
+  /// The run that this one has joined.
   var coalesced: Execution? { (run as? JoinedRun)?.coalesced.settled }
 }
 

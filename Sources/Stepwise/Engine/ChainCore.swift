@@ -44,7 +44,7 @@ final class ChainCore: Sendable {
   let stepCount: Int
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
-  /// How its runs share one; nil when each is on its own.
+  /// How its runs join one; nil when each is on its own.
   let coalescing: Coalescing?
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
@@ -232,7 +232,7 @@ extension ChainCore {
   func begin(_ run: Execution) {
     // Before it is counted: what sees it in flight can cancel it.
     run.tie(to: registry)
-    // The runs that share one are counted instead of it.
+    // The runs that join a coalesced one are counted instead of it.
     if !run.isCoalesced { counter.begin() }
     RunsBegun.forEach { $0.begin() }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// Which runs of a chain share one run: those that begin while it is in flight, with an equal key.
+/// Which runs of a chain join one run: those that begin while it is in flight, with an equal key.
 ///
 /// A coalesced run is in flight apart from all tasks, like a started one. The runs that join it wait for it, and perform
 /// nothing.
@@ -81,7 +81,7 @@ final class Coalescing: Sendable {
   }
 }
 
-/// A run that several runs with an equal key share.
+/// A run that several runs with an equal key join.
 final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
   let inputKey: any Hashable & Sendable
   let keyHash: Int

@@ -22,7 +22,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     var failedCalls: [FailedCall] = []
     /// The step that the run failed at, as soon as that is decided.
     var failedStep: ChainStep?
-    /// The chains that form, or formed last, a step of this run.
+    /// The fork into the chains that form, or formed last, a step of this run.
     var fork: Fork?
     var undos: UndoStack?
     /// What the gate knows it by, until it leaves.
@@ -39,7 +39,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   }
 
   let state: Lock<State>
-  /// Whether cancellation was requested; checked before each step, for which a lock would take ten times as long.
+  /// Whether a request is stored; checked before each step, for which a lock would take ten times as long.
   let requestFlag = Atomic(false)
   /// How it enters its gate; nil without one.
   let entrance: Entrance?
@@ -55,7 +55,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// The step or run that it began inside; nil for most runs.
   let origin: Origin?
   let recording: Recording?
-  /// How many runs are around it.
+  /// How many runs await it, directly or through others.
   let depth: Int
   /// The calls of `step` in flight, except those that the run may abandon.
   let calls = InFlightCounter()
@@ -64,11 +64,11 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Settled when the run has completed and its events have ended.
   let completion = OnceCell<Void>()
 
-  /// Where a run was started: the run that contains it as a step, or the step of another run that awaits it.
+  /// Where a run began: the run that contains it as a step, or the step of another run that awaits it.
   struct Origin: Sendable {
-    /// The relation of the run to the run that contains it as a step.
+    /// The branch that the run is, in the run that contains it.
     let branch: Branch?
-    /// The attempt of that run that contains this one.
+    /// The attempt of the calling run that awaits this one.
     let attempt: Attempt?
     /// The recorded step of another run that awaits the run, and receives its progress as a share of so many steps.
     let recordedStep: RecordedStep?
@@ -166,7 +166,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     }
   }
 
-  /// Whether several runs share it, which are counted instead of it.
+  /// Whether other runs join it, which are counted instead of it.
   var isCoalesced: Bool { false }
 
   // MARK: - Handlers of a job

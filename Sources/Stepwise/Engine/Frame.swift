@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-/// One pass through the steps of a chain, with the current value.
+/// One pass through operations of a core, with the current value.
 ///
 /// Its asynchronous methods are mutating: the compiler passes a frame that is only borrowed as a copy, which would double
 /// the memory of every run.
@@ -132,7 +132,7 @@ package struct Frame: ~Copyable {
 // MARK: - Chains that run as a step
 
 extension Frame {
-  /// Returns the relation of the first of some chains to this run, of which they form one step.
+  /// Forks this run into some chains, which form one step of it, and returns the first branch.
   func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Branch {
     let fork = Fork(chains.cores, nesting, in: run.journal)
     run.setFork(fork)

@@ -14,7 +14,7 @@ package typealias StepUndo = @Sendable (borrowing ValueSlot) -> (@Sendable () as
 @usableFromInline package typealias ErrorHandler = @Sendable (any Error, ChainStep) async -> Void
 @usableFromInline package typealias FinallyHandler = @Sendable (ChainState) async -> Void
 
-/// Returns the key by which runs share one, from the slot that holds their input.
+/// Returns the key by which runs join one, from the slot that holds their input.
 @usableFromInline package typealias InputKey = @Sendable (borrowing ValueSlot) -> any Hashable & Sendable
 
 /// One element of a chain, and a link to the one before it.

@@ -42,7 +42,7 @@ package struct Scope: Sendable {
 
   var context: Context? { ownContext ?? run?.context }
 
-  /// The scope that stores the undos of steps here; nil for the run itself.
+  /// The attempt that stores the undos of steps here; nil for the run itself.
   var attempt: Attempt? { details?.value.attempt }
 
   /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
@@ -93,7 +93,7 @@ package struct Scope: Sendable {
     return isShielded ? nil : runInFlight?.request?.cancellation
   }
 
-  /// Returns this scope for a scope of its run, or the same one, and for one step there.
+  /// Returns this scope for an attempt of its run, or the same one, and for one step there.
   func with(_ attempt: Attempt? = nil, recordedStep: RecordedStep?) -> Scope {
     var details = details?.value ?? Details()
     (details.attempt, details.recordedStep) = (attempt ?? details.attempt, recordedStep)
@@ -109,7 +109,7 @@ package struct Scope: Sendable {
     return $current.withValue(.with(token), operation: start)
   }
 
-  /// The scope of a run that several share: the observers here, without a run or a token.
+  /// The scope of a coalesced run: the observers here, without a run or a token.
   var ofCoalescedRuns: Scope {
     let context = (context?.observation).map { Context.empty.observed(by: $0) }
     return Scope(run: nil, record: nil, ownContext: context, details: nil)
