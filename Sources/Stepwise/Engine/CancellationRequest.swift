@@ -14,6 +14,8 @@ struct CancellationRequest: Sendable {
     case failedBranch
     /// The part of a run that contains it has been abandoned.
     case abandonment
+    /// The journal of the run, which has stored the request or can store no more.
+    case journal
     case task
   }
 
@@ -46,6 +48,7 @@ struct CancellationRequest: Sendable {
     case .outerRun: "the outer run"
     case .fasterBranch: "a faster branch"
     case .failedBranch: "a failed branch"
+    case .journal: "a stored cancellation"
     case .abandonment, .task: "its task"
     }
   }

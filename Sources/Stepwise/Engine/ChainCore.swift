@@ -241,8 +241,9 @@ extension ChainCore {
   @inline(never)
   private func perform(_ run: Execution, on actor: isolated (any Actor)? = nil) async {
     var frame = Frame(self, run, slot: run.takeValue(), recording: run.recording)
-    if !run.isDirect, let earlier = await run.prepare(&frame.slot, error: &frame.pendingError) {
-      return complete(run, earlier, frame.slot)
+    if !run.isDirect, let outcome = await run.prepare(&frame.slot, error: &frame.pendingError) {
+      run.recording?.endRun(outcome, through: run.cancellationSource) { frame.slot.erased }
+      return complete(run, outcome, frame.slot)
     }
     // Cancelled before its first step, it still replays what it did before, for the sake of its undos.
     if run.journal != nil, !run.ownsJournal { frame.pendingError = nil }

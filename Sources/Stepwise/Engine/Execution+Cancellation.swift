@@ -55,7 +55,7 @@ extension Execution {
   var request: CancellationRequest? { hasRequest ? state.withLock { $0.machine.request } : nil }
 
   /// Through what the run was cancelled, in words, for traces.
-  var cancellationSource: String { (request ?? CancellationRequest(.task)).description }
+  var cancellationSource: String { (request ?? CancellationRequest(ownsJournal ? .journal : .task)).description }
 
   var journalRun: JournalRun {
     JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })

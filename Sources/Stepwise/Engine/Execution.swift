@@ -395,26 +395,43 @@ extension Execution {
   /// Whether the run waits for nothing before its first step.
   var isDirect: Bool { entrance == nil && !ownsJournal && !hasRequest }
 
-  /// Waits for the gate and takes the input from the journal, or the output of a run that has ended before.
+  /// Waits for the gate and takes the input from the journal.
   ///
-  /// - Returns: How the run has ended before; nil when it begins, or when an error ends it before its first step.
+  /// - Returns: The outcome of a run that does not begin here, and so has no handlers to call: it has ended before, or the
+  ///   journal cannot begin it. Nil when the run begins, or when its cancellation ends it before its first step.
   func prepare(_ slot: inout ValueSlot, error pendingError: inout (any Error)?) async -> Outcome<Void>? {
-    func put<Value: Sendable>(_ value: Value) { slot = ValueSlot(value) }
     do {
       if entrance != nil { try await waitForAdmission() }
       if hasRequest { throw CancellationError() }
-      guard ownsJournal, let journal else { return nil }
-      let interrupt: @Sendable (String?) -> Void = { [weak self] reason in
-        _ = self?.interrupt(CancellationRequest(.handle, reason: reason))
-      }
+    } catch {
+      pendingError = error
+      return nil
+    }
+    guard ownsJournal, let journal else { return nil }
+    return await begin(journal, &slot, error: &pendingError)
+  }
+
+  private func begin(
+    _ journal: any RunJournal,
+    _ slot: inout ValueSlot,
+    error pendingError: inout (any Error)?
+  ) async -> Outcome<Void>? {
+    func put<Value: Sendable>(_ value: Value) { slot = ValueSlot(value) }
+    let interrupt: @Sendable (String?) -> Void = { [weak self] reason in
+      _ = self?.interrupt(CancellationRequest(.journal, reason: reason))
+    }
+    do {
       switch try await journal.begin(interrupt) {
       case .input(let input): put(input)
       case .ended(let outcome):
         if case .resolved(let output) = outcome { put(output) }
         return outcome.map { _ in }
       }
-    } catch {
+    } catch let error where hasRequest {
       pendingError = error
+    } catch {
+      await journal.end()
+      return .failed(error)
     }
     return nil
   }

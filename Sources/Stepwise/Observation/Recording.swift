@@ -95,7 +95,7 @@ struct Recording: Sendable {
   func callObservers() { if watch != nil { recorder.callObservers() } }
 
   /// Records the outcome of a run, after its handlers, and through what it was cancelled.
-  func endRun(_ outcome: Outcome<Void>, through source: String?, at time: Duration?, value: () -> any Sendable) {
+  func endRun(_ outcome: Outcome<Void>, through source: String?, at time: Duration? = nil, value: () -> any Sendable) {
     let time = time ?? now
     let state: RunRecord.State =
       switch outcome {

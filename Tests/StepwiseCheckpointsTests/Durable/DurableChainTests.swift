@@ -149,6 +149,38 @@ struct DurableChainTests {
     #expect(run.trace.text.contains("a · replayed"))
   }
 
+  // G246
+  @Test func `A run that its id does not let begin calls no handler, and its trace says why`() async throws {
+    let (orders, store) = (Orders(), MemoryCheckpointStore())
+    let held = try await store.acquire("o")
+    let refused = orders.chain.start(1, id: "o", in: store)
+    await #expect(throws: CheckpointError.self) { try await refused.value }
+    #expect(orders.ledger.lines.isEmpty)
+    #expect(refused.trace.text.hasPrefix("order · failed"), "\(refused.trace.text)")
+    try await store.release(held)
+
+    let first = orders.chain.start(1, id: "o", in: store)
+    #expect(try await first.value == "receipt")
+    let lines = orders.ledger.lines
+    let second = orders.chain.start(1, id: "o", in: store)
+    #expect(try await second.value == "receipt")
+    #expect(orders.ledger.lines == lines)
+    let trace = second.trace.text
+    #expect(trace.hasPrefix("order · ") && !trace.contains("running"), "\(trace)")
+  }
+
+  @Test func `A trace names the stored cancellation, also in the process that continues`() async throws {
+    let (orders, store) = (Orders(), MemoryCheckpointStore())
+    let first = Task {
+      try await Orders(check: { _ in withUnsafeCurrentTask { $0?.cancel() } }).chain.run(1, id: "o", in: store)
+    }
+    await #expect(throws: CancellationError.self) { try await first.value }
+    #expect(try await orders.chain.cancel(id: "o", in: store, reason: "changed her mind"))
+    let run = orders.chain.start(1, id: "o", in: store)
+    await #expect(throws: CancellationError.self) { try await run.value }
+    #expect(run.trace.text.contains("a stored cancellation: changed her mind"), "\(run.trace.text)")
+  }
+
   @Test(arguments: [true, false])
   func `A run is released when it has ended`(fails: Bool) async throws {
     final class Witness: Sendable {}
