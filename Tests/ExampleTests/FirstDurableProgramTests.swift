@@ -23,7 +23,9 @@ private struct Shipment: Codable, Sendable, Equatable {
 struct PaperJam: Error, Codable, Equatable {}
 private struct PowerCut: Error {}
 
-/// Stands in for the services of the printing house. Each effect has the key that it was called with.
+/// Stands in for the services of the printing house.
+///
+/// Each effect has the key that it was called with.
 private struct PrintingHouse: Sendable {
   let perform: @Sendable (_ effect: String, _ key: String?) -> Void
 
@@ -89,24 +91,27 @@ private func printing(_ house: PrintingHouse) -> Chain<Edition, Shipment> {
         await #expect(throws: PowerCut.self) { try await book.run(edition, id: id, in: crashing) }
       }
     }
-    try FileManager.default.copyItem(at: folder, to: URL(filePath: "/tmp/new-print"))
 
     // The second process cancels one order, and continues what is left.
     let after = Recorder<String>()
     let effects = Recorder<String>()
     let outcomes = Recorder<String>()
-    let store = try FileCheckpointStore(directory: folder)
     let book = printing(
       PrintingHouse { effect, key in
         effects.record(effect)
         after.record("\(effect) \(key ?? "")")
       }
     )
+    let store = try FileCheckpointStore(directory: folder)
     #expect(try await book.unfinished(in: store).sorted() == ["emma", "moby"])
     #expect(try await book.cancel(id: "emma", in: store, reason: "the author has withdrawn it"))
     try await book.resumeAll(in: store) { id, outcome in outcomes.record("\(id): \(outcome)") }
 
-    #expect(outcomes.elements.sorted() == ["emma: cancelled: the author has withdrawn it", "moby: succeeded with Shipment"])
+    #expect(
+      outcomes.elements.sorted() == [
+        "emma: cancelled: the author has withdrawn it", "moby: succeeded with Shipment",
+      ]
+    )
     #expect(effects.elements.sorted() == ["buy paper", "buy paper", "print", "return 40000 sheets", "ship"])
     #expect(before.elements.count == 2)
     #expect(Set(before.elements).isSubset(of: after.elements))
