@@ -129,6 +129,7 @@
         let failed = FleetFilter(states: [.failed], error: "BankIsDown")
         #expect(try await fleet.apply(.retry, to: failed, isDryRun: true).applicableCount == 2)
         #expect(try await fleet.attempts(of: "claim-7").map(\.outcome) == ["failed"])
+        await #expect(throws: FleetError.self) { try await fleet.result(of: "claim-8", as: order) }
         await bank.goUp()
         try await fleet.continue("claim-7")
         #expect(try await fleet.result(of: "claim-7", as: order) == "payment of 900")
