@@ -194,7 +194,8 @@
     public var description: String {
       switch self {
       case .notFound(let id): "job \"\(id)\" does not exist; it was never enqueued, or it was pruned"
-      case .failed(let id, let error): "job \"\(id)\" failed: \(error) Call requeue(_:) to run its stage again."
+      case .failed(let id, let error):
+        "job \"\(id)\" failed: \(error); call requeue(_:) to run it again, or continue(_:) if its chain is held"
       case .cancelled(let id, let reason): "job \"\(id)\" was cancelled\(reason.map { ": \($0)" } ?? "")"
       case .invalidID(let id): "job \"\(id)\": an id has 1 to 200 bytes of UTF-8 and no NUL"
       case .unstorable(let id, let reason): "job \"\(id)\" cannot be stored: \(reason)"

@@ -24,7 +24,9 @@
     func change(_ change: FleetChange, _ single: (Fleet, String) async throws -> Bool) async throws {
       let hasFilter = Self.bulk.contains { arguments.has(String($0.usage.split(separator: " ")[0].dropFirst(2))) }
       if arguments.words.isEmpty { return try await apply(change) }
-      guard !hasFilter else { throw CommandError("name the jobs, or pass a filter, and not both", code: .usage) }
+      guard !hasFilter else {
+        throw CommandError("name the jobs, or pass a filter, to which --all and --dry-run belong", code: .usage)
+      }
       var (records, code) = ([Record](), ExitCode.success)
       for id in arguments.words {
         // What refuses it is the state of before.
