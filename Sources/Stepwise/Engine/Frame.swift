@@ -200,7 +200,9 @@ extension Frame {
     var outcome = run.decide(with: error)
     let (journal, ownsJournal) = (run.journal, run.ownsJournal)
     if let journal, ownsJournal {
-      outcome = await journal.conclude(outcome.map { slot.erased })
+      let stored = await journal.conclude(outcome.map { slot.erased })
+      if case .resolved(let output?) = stored { put(output) }
+      outcome = stored.map { _ in }
       // What the run ended with may not be what it ends as.
       run.failedStep = if case .failed = outcome { failedStep } else { nil }
     }
@@ -228,6 +230,8 @@ extension Frame {
     if let journal, ownsJournal { await journal.end() }
     return record(outcome, through: source)
   }
+
+  private mutating func put<Output: Sendable>(_ output: Output) { slot = ValueSlot(output) }
 
   private func cancellationSource(of outcome: Outcome<Void>) -> String? {
     guard case .cancelled = outcome, run.recording != nil else { return nil }

@@ -95,8 +95,8 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Stores the outcome, before anything is undone.
   ///
-  /// - Returns: The outcome, which an earlier run may have decided.
-  @concurrent func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<Void>
+  /// - Returns: The outcome, which an earlier run may have decided; with an output where it is that of the earlier run.
+  @concurrent func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<(any Sendable)?>
 
   /// Everything that had to be undone has been tried.
   ///

@@ -38,6 +38,13 @@ extension DurableLog {
     return end.map { String(scope[..<$0]) } ?? scope
   }
 
+  /// The attempt that a scope is, or is a branch of.
+  static func attempt(of scope: String) -> Int {
+    let rest = scope.utf8.dropFirst(key(of: scope).utf8.count)
+    guard rest.first == UInt8(ascii: "@") else { return 1 }
+    return Int(String(decoding: rest.dropFirst().prefix { $0 != UInt8(ascii: "[") }, as: UTF8.self)) ?? 1
+  }
+
   // MARK: - Undos
 
   /// The numbers of the steps that can be undone and have not been.
@@ -96,7 +103,8 @@ extension DurableLog {
     case .attemptEnded(let key, let attempt):
       attempts[key] = attempt
       failedAttempts[Self.scope(key, attempt: attempt, branch: nil)] = nil
-      removeAll(in: key)
+      // Those of later attempts stay.
+      removeAll(in: key) { Self.attempt(of: Self.scope(of: $0)) <= attempt }
     case .decided(let key, let branch): decisions[key] = branch
     case .deadline(let key, let time): deadlines[key] = time
     case .cancelled(let reason):
@@ -134,9 +142,10 @@ extension DurableLog {
     }
   }
 
-  /// Drops everything inside a key.
-  private mutating func removeAll(in key: String) {
-    for key in keys(in: key) {
+  /// Drops everything inside a key, or in some of what is directly inside it.
+  private mutating func removeAll(in outer: String, where isRemoved: (String) -> Bool = { _ in true }) {
+    let direct = inner[outer, default: []].filter(isRemoved)
+    for key in direct.flatMap({ [$0] + keys(in: $0) }) {
       inner[key] = nil
       if let record = records.removeValue(forKey: key) { keys[record.number] = nil }
       let scope = Self.scope(of: key)
@@ -147,7 +156,8 @@ extension DurableLog {
       (failedAttempts[scope], failedAttempts[key]) = (nil, nil)
       pending.remove(key)
     }
-    inner[key] = nil
+    inner[outer]?.subtract(direct)
+    if inner[outer]?.isEmpty ?? false { inner[outer] = nil }
   }
 
   // MARK: - Compaction

@@ -65,7 +65,7 @@ extension DurableRun {
 // MARK: - Outcome
 
 extension DurableRun {
-  func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<Void> {
+  func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<(any Sendable)?> {
     do {
       return try await concludeOrStop(outcome)
     } catch {
@@ -76,7 +76,7 @@ extension DurableRun {
     }
   }
 
-  private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<Void> {
+  private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<(any Sendable)?> {
     var (hasBegun, isStopped, isResumed, stopError, missing) = state.withLock { state in
       (
         state.hasBegun, state.isStopped, state.isResumed, state.stopError,
@@ -88,7 +88,7 @@ extension DurableRun {
       // It was not admitted, or its id is in use.
       if case .failed(let error) = outcome { throw error }
       stop()
-      return outcome.map { _ in }
+      return outcome.map { _ in nil }
     }
     if case .cancelled = outcome, state.withLock({ $0.cancellation == nil }), !isResumed {
       stop()
@@ -121,8 +121,8 @@ extension DurableRun {
       }
       guard isDecided else { continue }
       try await flush()
-      if case .resolved = conclusion { return .resolved(()) }
-      return try self.outcome(of: conclusion).map { _ in }
+      if case .resolved = conclusion { return .resolved(nil) }
+      return try self.outcome(of: conclusion).map { $0 }
     }
   }
 
@@ -148,8 +148,8 @@ extension DurableRun {
     }
   }
 
-  /// The outcome that an earlier run decided.
-  private func concludeAsStored() async throws -> Outcome<Void> {
+  /// The outcome that an earlier run decided, whatever the code ends with now.
+  private func concludeAsStored() async throws -> Outcome<(any Sendable)?> {
     let isNew = state.withLock { state in
       guard case .cancelling(let reason) = state.log.phase else { return false }
       enqueue(.undoing(state.log.outstanding), &state)
@@ -157,7 +157,7 @@ extension DurableRun {
       return true
     }
     if isNew { try await flush() }
-    return try outcome(of: state.withLock { $0.log.outcome }).map { _ in }
+    return try outcome(of: state.withLock { $0.log.outcome }).map { $0 }
   }
 
   func finish() async -> Bool {
