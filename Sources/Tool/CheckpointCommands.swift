@@ -264,7 +264,7 @@ struct StoredSteps {
   mutating func apply(_ event: DurableEvent, at time: Double? = nil) {
     defer { last = time }
     switch event {
-    case .began(let path): steps.append(Step(name: path, state: "running", isUndoable: true, start: time))
+    case .began(let path, _): steps.append(Step(name: path, state: "running", isUndoable: true, start: time))
     case .completed(let path, _, let number, let value, let isUndoable):
       end(Step(name: path, state: "done", isUndoable: isUndoable, value: value, end: time, number: number))
     case .failed(let path, _, let number, let failure, _):

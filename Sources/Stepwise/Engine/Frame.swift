@@ -167,8 +167,8 @@ extension Frame {
       var error = pendingError.take()
       if error == nil {
         do {
-          if run.ownsJournal, let journal = run.journal {
-            try await onExecutor(journal.codeExecutor) { try await execute(segment: lastSegment) }
+          if let journal = run.journal {
+            try await execute(by: journal)
           } else {
             try await execute(segment: lastSegment)
           }
@@ -179,6 +179,16 @@ extension Frame {
       if let outcome = endAtOnce(with: error) { return outcome }
       return await end(with: error)
     }
+  }
+
+  // Kept out of the stack frame.
+  @inline(never)
+  private mutating func execute(by journal: any RunJournal) async throws {
+    if run.ownsJournal {
+      return try await onExecutor(journal.codeExecutor) { try await execute(segment: lastSegment) }
+    }
+    // The steps are those of this task.
+    try await journal.inside(nil, branch: nil) { try await execute(segment: lastSegment) }
   }
 
   /// Ends a run after whose steps nothing follows; returns nil when something does.

@@ -4,11 +4,12 @@
 /// One thing that a durable run has stored; a run is the sequence of its events.
 package enum DurableEvent: Hashable, Sendable {
   /// The body of a step that can be undone is about to run.
-  case began(String)
-  /// A step has completed. `index` is its position among the steps of the task that owns the place.
-  case completed(String, index: Int?, number: Int, value: [UInt8], isUndoable: Bool)
+  case began(String, thread: Int? = nil)
+  /// A step has completed. `thread` is the length of the path of the code that calls it one after another with others;
+  /// nil for a step of a child task.
+  case completed(String, thread: Int?, number: Int, value: [UInt8], isUndoable: Bool)
   /// A step, or a group of steps, has failed; or its task was cancelled, which may come before the step in a replay.
-  case failed(String, index: Int?, number: Int, StoredFailure, isInterrupted: Bool = false)
+  case failed(String, thread: Int?, number: Int, StoredFailure, isInterrupted: Bool = false)
   /// These steps are going to be undone.
   case undoing([Int])
   case undone(Int)
@@ -96,11 +97,11 @@ extension DurableEvent {
 
   private func write(to bytes: inout [UInt8]) {
     switch self {
-    case .began(let path): bytes.event(1, path)
-    case .completed(let path, let index, let number, let value, let isUndoable):
-      bytes.event(isUndoable ? 3 : 2, path, index.map { $0 + 1 } ?? 0, number, value)
-    case .failed(let path, let index, let number, let failure, let isInterrupted):
-      bytes.event(isInterrupted ? 18 : 4, path, index.map { $0 + 1 } ?? 0, number, failure)
+    case .began(let path, let thread): bytes.event(1, path, thread.map { $0 + 1 } ?? 0)
+    case .completed(let path, let thread, let number, let value, let isUndoable):
+      bytes.event(isUndoable ? 3 : 2, path, thread.map { $0 + 1 } ?? 0, number, value)
+    case .failed(let path, let thread, let number, let failure, let isInterrupted):
+      bytes.event(isInterrupted ? 18 : 4, path, thread.map { $0 + 1 } ?? 0, number, failure)
     case .undoing(let numbers):
       bytes.event(5, numbers.count)
       for number in numbers { bytes.write(number) }
@@ -121,14 +122,14 @@ extension DurableEvent {
 
   private init(from reader: inout ByteReader) throws(DataError) {
     switch try reader.byte() {
-    case 1: self = .began(try reader.read())
+    case 1: self = .began(try reader.read(), thread: Self.thread(try reader.read()))
     case let tag where [2, 3, 4, 18].contains(tag):
-      let (path, place, number) = (try reader.read(String.self), try reader.read(Int.self), try reader.read(Int.self))
-      let index = place == 0 ? nil : place - 1
+      let (path, thread) = (try reader.read(String.self), Self.thread(try reader.read()))
+      let number = try reader.read(Int.self)
       self =
         tag < 4
-        ? .completed(path, index: index, number: number, value: try reader.read(), isUndoable: tag == 3)
-        : .failed(path, index: index, number: number, try reader.read(), isInterrupted: tag == 18)
+        ? .completed(path, thread: thread, number: number, value: try reader.read(), isUndoable: tag == 3)
+        : .failed(path, thread: thread, number: number, try reader.read(), isInterrupted: tag == 18)
     case 5:
       var numbers: [Int] = []
       for _ in 0..<(try reader.read(Int.self)) { numbers.append(try reader.read()) }
@@ -148,6 +149,8 @@ extension DurableEvent {
     case let tag: throw DataError(reason: "it contains an unknown event, \(tag)")
     }
   }
+
+  private static func thread(_ stored: Int) -> Int? { stored == 0 ? nil : stored - 1 }
 }
 
 extension [UInt8] {

@@ -38,6 +38,11 @@ extension DurableLog {
     return end.map { String(scope[..<$0]) } ?? scope
   }
 
+  /// The path of the code that calls a step one after another with others.
+  static func thread(_ length: Int, of key: String) -> String {
+    String(decoding: key.utf8.prefix(length), as: UTF8.self)
+  }
+
   /// The attempt that a scope is, or is a branch of.
   static func attempt(of scope: String) -> Int {
     let rest = scope.utf8.dropFirst(key(of: scope).utf8.count)
@@ -85,16 +90,17 @@ extension DurableLog {
 
   package mutating func apply(_ event: DurableEvent) {
     switch event {
-    case .began(let key):
+    case .began(let key, let thread):
       begun.insert(key)
       // A repetition that was interrupted counts from the first time: a failure that cancels it waits for the next one.
       begunAfter[key] = begunAfter[key] ?? lastNumber
+      begunThreads[key] = thread.map { Self.thread($0, of: key) }
       link(key)
-    case .completed(let key, let index, let number, let value, let isUndoable):
-      add(key, Record(index: index, number: number, end: .success(value), isUndoable: isUndoable))
-    case .failed(let key, let index, let number, let failure, let isInterrupted):
+    case .completed(let key, let thread, let number, let value, let isUndoable):
+      add(key, Record(thread: thread, number: number, end: .success(value), isUndoable: isUndoable))
+    case .failed(let key, let thread, let number, let failure, let isInterrupted):
       let end = Result<[UInt8], _>.failure(failure)
-      add(key, Record(index: index, number: number, end: end, isInterrupted: isInterrupted, isUndoable: false))
+      add(key, Record(thread: thread, number: number, end: end, isInterrupted: isInterrupted, isUndoable: false))
     case .undoing(let numbers): undoing.formUnion(numbers)
     case .undone(let number):
       if let key = keys[number] { records[key]?.isUndone = true }
@@ -122,11 +128,6 @@ extension DurableLog {
     records[key] = record
     keys[record.number] = key
     lastNumber = max(lastNumber, record.number)
-    if let index = record.index {
-      let scope = Self.scope(of: key)
-      owned[scope, default: [:]][index] = key
-      lastOwned[scope] = max(lastOwned[scope, default: index], index)
-    }
     link(key)
     if inner[key] != nil, !hasOutstanding(in: key) { removeAll(in: key) }
   }
@@ -149,7 +150,6 @@ extension DurableLog {
       inner[key] = nil
       if let record = records.removeValue(forKey: key) { keys[record.number] = nil }
       let scope = Self.scope(of: key)
-      (owned[scope], lastOwned[scope]) = (nil, nil)
       begun.remove(key)
       doubts.remove(key)
       (attempts[key], decisions[key], deadlines[key]) = (nil, nil, nil)
@@ -171,7 +171,7 @@ extension DurableLog {
       case .cancelled: if case .cancelling = phase { true } else { false }
       case _ where isEnded: false
       case .settled, .received: false
-      case .began(let key): begun.contains(key)
+      case .began(let key, _): begun.contains(key)
       case .completed(let key, _, let number, _, _), .failed(let key, _, let number, _, _):
         records[key]?.number == number
       case .undoing(let numbers): numbers.contains { keys[$0] != nil }

@@ -9,7 +9,8 @@
 package struct DurableLog: Sendable {
   /// The end of a step or of a group of steps.
   package struct Record: Sendable, Equatable {
-    package let index: Int?
+    /// The length of the path of the code that calls it one after another with others; nil in child tasks.
+    package let thread: Int?
     package let number: Int
     package let end: Result<[UInt8], StoredFailure>
     /// Whether its task was cancelled, which may come before the step in a replay.
@@ -20,7 +21,7 @@ package struct DurableLog: Sendable {
     /// Whether the step may have something to undo.
     var isOutstanding: Bool { isUndoable && !isUndone }
     /// Whether the code has to reach it again.
-    var isExpected: Bool { if case .success = end { true } else { !isInterrupted && index != nil } }
+    var isExpected: Bool { if case .success = end { true } else { !isInterrupted && thread != nil } }
   }
 
   /// Why the body of a step runs.
@@ -58,14 +59,12 @@ package struct DurableLog: Sendable {
   package internal(set) var records: [String: Record] = [:]
   /// The keys directly inside a key.
   var inner: [String: Set<String>] = [:]
-  /// The keys of the steps that the owner of a scope has called, by their position.
-  var owned: [String: [Int: String]] = [:]
-  /// The highest of these positions.
-  var lastOwned: [String: Int] = [:]
   /// The steps with undo whose bodies began, and that have no end.
   package internal(set) var begun: Set<String> = []
   /// The last number before each of them began.
   var begunAfter: [String: Int] = [:]
+  /// The paths of the code that called them, where that code calls one step after another.
+  var begunThreads: [String: String] = [:]
   var keys: [Int: String] = [:]
   var undoing: Set<Int> = []
   /// The attempts that have ended, by their keys.
@@ -81,6 +80,9 @@ package struct DurableLog: Sendable {
   var pending: Set<String> = []
   /// The numbers of the records to replay, in reverse order; the last ones may have been replayed.
   var order: [Int] = []
+  /// The numbers of the records that code which calls one step after another has to return, in reverse order, by the path
+  /// of that code; the last ones may have been returned.
+  private var threads: [String: [Int]] = [:]
   /// The steps that had begun in an earlier process and that the code has not reached yet.
   var doubts: Set<String> = []
   /// The steps in doubt whose bodies run, to be undone.
@@ -95,18 +97,22 @@ package struct DurableLog: Sendable {
     pending = Set(records.keys)
     order = records.values.filter { !$0.isInterrupted }.map(\.number).sorted(by: >)
     doubts = begun
+    for (key, record) in records where record.isExpected {
+      if let thread = record.thread { threads[Self.thread(thread, of: key), default: []].append(record.number) }
+    }
+    for thread in threads.keys { threads[thread]?.sort(by: >) }
   }
 
   // MARK: - Steps
 
-  /// A step is called: by the task that owns its scope as the step at a position, or by another task.
+  /// A step is called, by the code at a path, which calls one step after another, or by a child task.
   ///
   /// The work there is cut when it goes no further, because a branch has lost or a time limit is over.
   ///
   /// One that is ordered is called between steps: others wait for its end even if it runs to be undone.
-  package mutating func begin(_ key: String, index: Int?, isCut: Bool = false, isOrdered: Bool = false) -> Begin {
+  package mutating func begin(_ key: String, thread: Int?, isCut: Bool = false, isOrdered: Bool = false) -> Begin {
     let record = records[key]
-    if let index, let stored = difference(key, at: index, record) { return .different(stored: stored) }
+    if let thread, let stored = difference(key, thread, isCut: isCut) { return .different(stored: stored) }
     let isInDoubt = doubts.remove(key) != nil
     if isInDoubt, isUnwinding || isCut && undoesDoubt(key) || record != nil && phase != .running {
       repeating.insert(key)
@@ -136,7 +142,7 @@ package struct DurableLog: Sendable {
     guard let outer = open.max(by: { $0.utf8.count < $1.utf8.count }) else { return record }
     let isFollowed = records.contains { other, end in
       let scope = Self.scope(of: other)
-      return end.index != nil && end.number > record.number && Self.contains(outer, other)
+      return end.thread != nil && end.number > record.number && Self.contains(outer, other)
         && !Self.contains(other, key) && (scope == Self.scope(of: key) || Self.contains(scope, key))
     }
     return isFollowed ? record : nil
@@ -190,12 +196,36 @@ package struct DurableLog: Sendable {
     return failedAttempts.keys.contains { key.utf8.starts(with: ($0 + "/").utf8) }
   }
 
-  private func difference(_ key: String, at index: Int, _ record: Record?) -> String? {
-    guard let steps = owned[Self.scope(of: key)] else { return nil }
-    if let stored = steps[index], stored != key { return stored }
-    if let record, let position = record.index, position != index { return key }
-    guard record == nil, !begun.contains(key), lastOwned[Self.scope(of: key), default: 0] > index else { return nil }
-    return steps.filter { $0.key > index }.min { $0.key < $1.key }?.value
+  /// Returns the stored step that the code at a path called before it can have called this one; nil when there is none.
+  ///
+  /// It calls one step after another, so what it calls next is what it called before, whatever other code does.
+  private mutating func difference(_ key: String, _ length: Int, isCut: Bool) -> String? {
+    let (thread, record) = (Self.thread(length, of: key), records[key])
+    if let (stored, number) = next(in: thread) {
+      // One that was interrupted may be called or not.
+      return stored == key || record.map { $0.number < number } ?? false ? nil : stored
+    }
+    // What had begun comes after all that has ended; what cancels the code may come earlier than before.
+    guard !isCut, record == nil, !doubts.isEmpty, !doubts.contains(key), phase == .running else { return nil }
+    return doubts.filter { begunThreads[$0] == thread && records[$0] == nil }.min()
+  }
+
+  /// Returns the stored step that the code at a path called after it had left a limit, if no earlier process has entered
+  /// that limit.
+  mutating func difference(enteringLimit key: String, at place: String, in thread: String) -> String? {
+    guard deadlines[key] == nil, records[key] == nil, decisions[place] == nil, !hasRecords(in: place) else {
+      return nil
+    }
+    return next(in: thread)?.key
+  }
+
+  /// The stored step that the code at a path returns next.
+  private mutating func next(in thread: String) -> (key: String, number: Int)? {
+    while let number = threads[thread]?.last {
+      if let key = keys[number], pending.contains(key) { return (key, number) }
+      threads[thread]?.removeLast()
+    }
+    return nil
   }
 
   /// Whether the end with a number may be returned: those before it have been.

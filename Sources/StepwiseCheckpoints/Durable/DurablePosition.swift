@@ -16,6 +16,8 @@ final class DurablePosition: Sendable {
   let isUndo: Bool
   /// Whether the code is the body of a step, which does not run on the executor of the run.
   let isBody: Bool
+  /// The length of the path of the code that calls the steps here one after another, also at places around this one.
+  private let thread: Int
   private let place: Place
 
   /// What the positions at one place share.
@@ -31,6 +33,7 @@ final class DurablePosition: Sendable {
     step: String?,
     isUndo: Bool = false,
     isBody: Bool = false,
+    thread: Int = 0,
     at place: Place = Place()
   ) {
     self.run = run
@@ -38,6 +41,7 @@ final class DurablePosition: Sendable {
     self.step = step
     self.isUndo = isUndo
     self.isBody = isBody
+    self.thread = thread
     self.place = place
   }
 
@@ -49,11 +53,26 @@ final class DurablePosition: Sendable {
   /// The run that awaits what the running code awaits; nil outside of durable runs, and in undos.
   static var awaiting: DurableRun? { current.flatMap { $0.isUndo ? nil : $0.run } }
 
-  /// Returns the key and the position of a step that is called here; nil when the name is used up.
-  func name(_ step: JournalStep) -> (key: String, index: Int?)? {
-    let isOwner = step.isPlanned || place.owner == Self.task
-    guard let (occurrence, index) = place.names.withLock({ $0.next(step.name, isOwner: isOwner) }) else { return nil }
-    return (DurableLog.key(step.name, occurrence, in: scope), index)
+  /// Returns the key and the thread of a step that is called here; nil when the name is used up.
+  func name(_ step: JournalStep) -> (key: String, thread: Int?)? {
+    let isOwner = step.isPlanned || isOwned
+    guard let occurrence = place.names.withLock({ $0.next(step.name, isOwner: isOwner) }) else { return nil }
+    return (DurableLog.key(step.name, occurrence, in: scope), isOwner ? thread : nil)
+  }
+
+  /// Whether the running task is the one that calls the steps here.
+  private var isOwned: Bool { place.owner == Self.task }
+
+  /// The path of the running code, if it calls the steps here one after another.
+  var ownThread: String? { isOwned ? DurableLog.thread(thread, of: scope) : nil }
+
+  /// Returns the length of the path of the code at a place inside this one: that of a branch, or of a child task, is the
+  /// place itself.
+  ///
+  /// Without a place, the running task continues for the one that waits for it here.
+  func thread(inside place: String?, scope: String, branch: Int?) -> Int {
+    if branch != nil { return scope.utf8.count }
+    return place.map { isOwned ? thread : $0.utf8.count } ?? thread
   }
 
   /// Returns the key of the next step with a name, without calling it.
@@ -74,21 +93,16 @@ final class DurablePosition: Sendable {
 package struct StepNames {
   private var counts: [String: Int] = [:]
   private var foreign: Set<String> = []
-  private var index = 0
 
   package init() {}
 
-  /// Returns the occurrence of the name and, for the owner, the position of the step; nil for a name that no other step
-  /// of the place may have.
-  package mutating func next(_ name: String, isOwner: Bool) -> (occurrence: Int, index: Int?)? {
+  /// Returns the occurrence of the name; nil for a name that no other step of the place may have.
+  package mutating func next(_ name: String, isOwner: Bool) -> Int? {
     guard !foreign.contains(name) else { return nil }
-    if isOwner {
-      defer { index += 1 }
-      return (open(name), index)
-    }
+    if isOwner { return open(name) }
     guard counts[name] == nil else { return nil }
     foreign.insert(name)
-    return (1, nil)
+    return 1
   }
 
   func count(of name: String) -> Int { counts[name, default: 0] }

@@ -48,9 +48,9 @@ extension DurableRun {
         guard let failure = unstored.failure else { break }
         if !state.log.isUnwinding, state.log.records[key] == nil {
           let isInterrupted = failure.kind == .cancellation
-          enqueue(.failed(key, index: unstored.index, number: step, failure, isInterrupted: isInterrupted), &state)
+          enqueue(.failed(key, thread: unstored.thread, number: step, failure, isInterrupted: isInterrupted), &state)
           // It is repeated, to be undone.
-          if case .failure = result { enqueue(.began(key), &state) }
+          if case .failure = result { enqueue(.began(key, thread: unstored.thread), &state) }
         } else if case .success = result {
           enqueue(.settled(key), &state)
         }

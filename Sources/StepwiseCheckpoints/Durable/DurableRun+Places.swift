@@ -140,7 +140,8 @@ extension DurableRun {
     } else {
       scope = DurableLog.scope(outer.scope, attempt: 1, branch: branch)
     }
-    let position = DurablePosition(self, scope: scope, step: nil)
+    let thread = outer.thread(inside: place?.path, scope: scope, branch: branch)
+    let position = DurablePosition(self, scope: scope, step: nil, thread: thread)
     state.withLock { $0.open[scope, default: 0] += 1 }
     let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
     state.withLock { $0.open[scope] = $0.open[scope].flatMap { $0 > 1 ? $0 - 1 : nil } }
@@ -183,11 +184,16 @@ extension DurableRun {
     _ body: nonisolated(nonsending) (Duration?) async throws -> Value
   ) async throws -> Value {
     let key = DurableLog.scope(place.path, attempt: 1, branch: branch)
+    if limit != nil, let thread = position.ownThread,
+      let stored = state.withLock({ $0.log.difference(enteringLimit: key, at: place.path, in: thread) })
+    {
+      throw stop(throwing: different(stored: stored, code: place.path))
+    }
     let (record, hasOutstanding, isInTime) = proceeding { state in
       let hasOutstanding = state.log.hasOutstanding(in: place.path, branch: key)
       let record = state.log.records[key]
       if record != nil, !hasOutstanding { state.log.leave(place.path, branch: key) }
-      return (record, hasOutstanding, state.log.decisions[key] != nil)
+      return (record, hasOutstanding, state.log.decisions[place.path] != nil)
     }
     var stored: (any Error)?
     if let record, case .failure(let failure) = record.end {
@@ -214,7 +220,7 @@ extension DurableRun {
         throw stored
       }
       if state.withLock({ $0.log.isUnwinding }) { throw error }
-      throw await fail(error, DurableCall(name: place.path, key: key, index: nil, isUndoable: false, why: .new))
+      throw await fail(error, DurableCall(name: place.path, key: key, thread: nil, isUndoable: false, why: .new))
     }
   }
 

@@ -32,14 +32,14 @@ extension DurableRun {
       let reason = "its type, \(Value.self), is not Codable; return a struct or an enum that conforms to Codable"
       throw stop(throwing: unstorable(step.name, reason))
     }
-    guard let (key, index) = position.name(step) else {
+    guard let (key, thread) = position.name(step) else {
       throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
     }
     let isCancelled = run.isCancellationRequested()
     let isBody = position.isBody
     let (begin, isExpired, place) = proceeding { state in
       let isExpired = state.expired.contains { DurableLog.contains($0, key) }
-      let begin = state.log.begin(key, index: index, isCut: isExpired || isCancelled, isOrdered: !isBody)
+      let begin = state.log.begin(key, thread: thread, isCut: isExpired || isCancelled, isOrdered: !isBody)
       // It may not enter its body, for whose steps others wait.
       return (begin, isExpired, JournalKey(key, attempts: state.log.attempts[key, default: 0], isBody: true))
     }
@@ -63,8 +63,8 @@ extension DurableRun {
       let (isInRepetition, isOpen) = state.withLock { state in
         (state.log.repetition(around: key) != nil, state.log.end(of: key) == nil && !state.log.isUnwinding)
       }
-      var call = DurableCall(name: step.name, key: key, index: index, isUndoable: step.isUndoable, why: why)
-      call.isOrdered = index == nil || !position.isBody
+      var call = DurableCall(name: step.name, key: key, thread: thread, isUndoable: step.isUndoable, why: why)
+      call.isOrdered = thread == nil || !position.isBody
       call.isExpired = isExpired && !isInRepetition && isOpen
       if why != .toUndo, !position.isBody { try await waitForReplay(at: key) }
       if why != .toUndo { await waitForLimit(around: call) }
@@ -160,9 +160,9 @@ extension DurableRun {
     _ values: DurableValues<Value>,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async -> DurableEnding<Value> {
-    let (key, index) = (call.key, call.index)
+    let (key, thread) = (call.key, call.thread)
     state.withLock { state in
-      if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key), &state) }
+      if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key, thread: thread), &state) }
     }
     let value: Value
     do {
@@ -203,7 +203,7 @@ extension DurableRun {
     let number = state.withLock { state in
       let number = state.number(of: key)
       enqueue(
-        .completed(key, index: index, number: number, value: stored.bytes, isUndoable: call.isUndoable),
+        .completed(key, thread: thread, number: number, value: stored.bytes, isUndoable: call.isUndoable),
         &state
       )
       if let signal = state.waits.consume(at: key) { enqueue(.received(signal), &state) }
@@ -247,7 +247,7 @@ extension DurableRun {
     let failure = error.map { StoredFailure($0, of: call.name) }
     let number = state.withLock { state in
       let number = state.nextNumber()
-      state.unstored[number] = DurableState.Unstored(key: call.key, index: call.index, failure: failure)
+      state.unstored[number] = DurableState.Unstored(key: call.key, thread: call.thread, failure: failure)
       if let turn = state.log.pendingNumber(of: call.key) { state.undoneFirst[number] = (turn, call.key) }
       return number
     }
@@ -291,10 +291,10 @@ extension DurableRun {
       var thrown = replayed
       let end = state.log.end(of: call.key)?.end
       if end == nil {
-        let (key, index) = (call.key, call.index)
-        enqueue(.failed(key, index: index, number: number, failure, isInterrupted: mayComeEarlier), &state)
+        let (key, thread) = (call.key, call.thread)
+        enqueue(.failed(key, thread: thread, number: number, failure, isInterrupted: mayComeEarlier), &state)
         // Its first body may have done what the repetition was not left to do.
-        if isInterrupted, call.isUndoable, call.why != .new { enqueue(.began(key), &state) }
+        if isInterrupted, call.isUndoable, call.why != .new { enqueue(.began(key, thread: call.thread), &state) }
       } else {
         enqueue(.settled(call.key), &state)
         // What the code has seen counts.
@@ -310,7 +310,7 @@ extension DurableRun {
 struct DurableCall: Sendable {
   let name: String
   let key: String
-  let index: Int?
+  let thread: Int?
   let isUndoable: Bool
   let why: DurableLog.Performance
   /// Whether it is returned in the order of the ends: the calls in the body of a step come one after the other anyway,

@@ -74,7 +74,7 @@ struct DurableState: Sendable {
   /// A step whose value is not stored.
   struct Unstored: Sendable {
     let key: String
-    let index: Int?
+    let thread: Int?
     /// What is stored of the step; nil when nothing is stored any more.
     let failure: StoredFailure?
   }

@@ -227,8 +227,8 @@ struct DurableDoubtTests {
     _ = try? await chain.run(1, id: "x", in: store)
     let end: DurableEvent =
       combine == "race"
-      ? .completed("race[1]/fast", index: 0, number: 1, value: Array("1".utf8), isUndoable: false)
-      : .failed("zip[1]/fast", index: 0, number: 1, StoredFailure(kind: .other))
+      ? .completed("race[1]/fast", thread: 0, number: 1, value: Array("1".utf8), isUndoable: false)
+      : .failed("zip[1]/fast", thread: 0, number: 1, StoredFailure(kind: .other))
     try await self.store([end, .decided(combine, branch: 1)])
     #expect(try await chain.run(1, id: "x", in: base) == (combine == "race" ? 1 : 9))
     #expect(ledger.lines == ["book", "book", "undo"])
@@ -298,9 +298,9 @@ struct DurableDoubtTests {
     let (key, failure) = ("order/pack/book", StoredFailure(kind: .other))
     let interruption = StoredFailure(kind: .cancellation)
     try await store([
-      .failed(key, index: nil, number: 1, interruption, isInterrupted: true), .began(key),
+      .failed(key, thread: nil, number: 1, interruption, isInterrupted: true), .began(key),
       .attemptFailed("order/pack", failure),
-      .completed("order/pack@2/book", index: nil, number: 2, value: [], isUndoable: true),
+      .completed("order/pack@2/book", thread: nil, number: 2, value: [], isUndoable: true),
       .undoing([2]), .concluded(.failed(failure)),
     ])
     await #expect(throws: StepFailure.self) {

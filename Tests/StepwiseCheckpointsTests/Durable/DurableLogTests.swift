@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
+
+@testable import StepwiseCheckpoints
 
 /// The pure state of a durable run, in random orders that a seed chooses.
 @Suite(.timeLimit(.minutes(2)))
@@ -32,8 +33,7 @@ struct DurableLogTests {
       case 2 where scopes.count > 1:
         // The step around has ended.
         scopes.removeLast()
-        let outer = scopes[scopes.count - 1]
-        end(scope.path, index: outer.index, isUndoable: Bool.random(using: &random))
+        end(scope.path, isUndoable: Bool.random(using: &random))
         scopes[scopes.count - 1].index += 1
       case 3:
         let outstanding = log.outstanding.filter { _ in Bool.random(using: &random) }
@@ -46,23 +46,23 @@ struct DurableLogTests {
         if isUndoable { store(.began(key)) }
         // A process that died leaves a step in doubt.
         if !isUndoable || Int.random(in: 0..<8, using: &random) > 0 {
-          end(key, index: scope.index, isUndoable: isUndoable)
+          end(key, isUndoable: isUndoable)
         }
         scopes[scopes.count - 1].index += 1
       }
     }
 
-    private mutating func end(_ key: String, index: Int, isUndoable: Bool) {
+    private mutating func end(_ key: String, isUndoable: Bool) {
       number += 1
       if Int.random(in: 0..<5, using: &random) == 0 {
         let isInterrupted = Bool.random(using: &random)
         let failure = StoredFailure(kind: .other, type: "E", description: "e")
-        store(.failed(key, index: index, number: number, failure, isInterrupted: isInterrupted))
+        store(.failed(key, thread: 0, number: number, failure, isInterrupted: isInterrupted))
         // A repetition that was interrupted leaves it in doubt.
         if isUndoable, isInterrupted { store(.began(key)) }
       } else {
         let value = [UInt8](repeating: 7, count: number % 5)
-        store(.completed(key, index: index, number: number, value: value, isUndoable: isUndoable))
+        store(.completed(key, thread: 0, number: number, value: value, isUndoable: isUndoable))
       }
     }
 
@@ -115,8 +115,8 @@ struct DurableLogTests {
       guard !full.isEnded else { continue }
       #expect(full.outstanding == compact.outstanding && full.begun == compact.begun, "\(seed)")
       #expect(Set(full.records.keys) == Set(compact.records.keys), "\(seed)")
-      for (key, record) in full.records {
-        #expect(full.begin(key, index: record.index) == compact.begin(key, index: record.index), "\(seed) \(key)")
+      for key in full.records.keys {
+        #expect(full.begin(key, thread: nil) == compact.begin(key, thread: nil), "\(seed) \(key)")
       }
     }
   }
@@ -130,7 +130,7 @@ struct DurableLogTests {
       for index in 0..<50 {
         for scope in course.scopes.map(\.path) {
           let key = DurableLog.key("step/\(index)", 1, in: scope)
-          if case .perform(let why) = log.begin(key, index: nil) {
+          if case .perform(let why) = log.begin(key, thread: nil) {
             #expect(why == .toUndo && log.begun.contains(key), "\(seed) \(key)")
           }
         }
@@ -149,16 +149,16 @@ struct DurableLogTests {
   // G144
   @Test func `A different step is noticed before its body runs`() {
     for seed: UInt64 in 0..<1_000 {
-      let course = course(seed)
-      let log = DurableLog(course.events)
-      for (_, record) in log.records {
-        guard let index = record.index, let key = log.records.first(where: { $0.value == record })?.key else {
-          continue
-        }
-        let scope = key.split(separator: "/").dropLast().joined(separator: "/")
-        var changed = log
-        let answer = changed.begin(DurableLog.key("changed", 1, in: scope), index: index)
+      var course = course(seed)
+      var log = DurableLog(course.events)
+      // Whatever scopes the new code has opened, and in each place of its order.
+      let keys = log.records.filter { $0.value.isExpected }.sorted { $0.value.number < $1.value.number }.map(\.key)
+      for key in keys {
+        let scope = ["", "new", "step/1"].randomElement(using: &course.random) ?? ""
+        let answer = log.begin(DurableLog.key("changed", 1, in: scope), thread: 0)
         #expect(answer == .different(stored: key), "\(seed) \(key)")
+        _ = log.begin(key, thread: 0)
+        log.replayed(key)
       }
     }
   }
@@ -167,10 +167,10 @@ struct DurableLogTests {
   func `A step stored after the end around it does not wait for what follows`() {
     let failure = StoredFailure(kind: .cancellation)
     var log = DurableLog([
-      .failed("race[1]", index: nil, number: 1, failure, isInterrupted: true),
-      .completed("after", index: 1, number: 2, value: [], isUndoable: false),
-      .completed("race[1]/outer/inner", index: 0, number: 3, value: [], isUndoable: true),
-      .completed("race[1]/outer", index: 0, number: 4, value: [], isUndoable: true),
+      .failed("race[1]", thread: nil, number: 1, failure, isInterrupted: true),
+      .completed("after", thread: 0, number: 2, value: [], isUndoable: false),
+      .completed("race[1]/outer/inner", thread: 0, number: 3, value: [], isUndoable: true),
+      .completed("race[1]/outer", thread: 0, number: 4, value: [], isUndoable: true),
       .concluded(.failed(failure)),
     ])
     let isNext = [(3, "race[1]/outer/inner"), (4, "race[1]/outer"), (3, "other")].map { log.isNext($0.0, at: $0.1) }
@@ -186,9 +186,8 @@ struct DurableLogTests {
 
   @Test func `Only the owner of a scope repeats a name`() {
     var names = StepNames()
-    #expect(names.next("a", isOwner: true).map { [$0.occurrence, $0.index ?? -1] } == [1, 0])
-    #expect(names.next("a", isOwner: true).map { [$0.occurrence, $0.index ?? -1] } == [2, 1])
-    #expect(names.next("b", isOwner: false).map { [$0.occurrence, $0.index ?? -1] } == [1, -1])
+    #expect([names.next("a", isOwner: true), names.next("a", isOwner: true)] == [1, 2])
+    #expect(names.next("b", isOwner: false) == 1)
     #expect(names.next("b", isOwner: false) == nil && names.next("b", isOwner: true) == nil)
     #expect(names.next("a", isOwner: false) == nil)
   }

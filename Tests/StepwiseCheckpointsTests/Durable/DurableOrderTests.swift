@@ -304,36 +304,80 @@ struct DurableOrderTests {
     #expect(uses.lines.isEmpty)
   }
 
-  /// A time limit that was added encloses the steps, which have other paths now.
-  // G183
-  @Test func `Changed code is found before any body runs, and the old code can still be resumed`() async throws {
-    let (ledger, base) = (Ledger(), MemoryCheckpointStore())
-    let steps = Chain("order") { (input: Int) in
-      for name in ["a", "b", "c"] {
-        try await step(name) {
-          ledger.add(name)
-        } undo: { _ in
-          ledger.add("undo \(name)")
+  /// What a deployment changes around or at the steps of a run in progress.
+  enum Change: CaseIterable {
+    case limitAdded, limitRemoved, retryAdded, abandonAdded, scopeRenamed, stepRenamed, stepInProgressRenamed,
+      chainPrepended
+
+    /// Returns the code that has run until the third step, and the changed code.
+    func chains(_ ledger: Ledger) -> (old: Chain<Int, Int>, new: Chain<Int, Int>) {
+      func chain(_ names: [String], in scope: String? = nil) -> Chain<Int, Int> {
+        Chain("order") { (input: Int) in
+          let work = { @Sendable in
+            for name in names {
+              try await step(name) {
+                ledger.add(name)
+              } undo: {
+                ledger.add("undo \(name)")
+              }
+            }
+          }
+          if let scope { try await steps(scope) { try await work() } } else { try await work() }
+          return input
         }
       }
-      return input
-    }
-    _ = try? await steps.run(1, id: "x", in: DyingStore(base, at: 5))
-    let before = ledger.lines
-    #expect(before == ["a", "b"])
-    let changed = steps.timeout(.seconds(3_600))
-    let error = await #expect(throws: CheckpointError.self) {
-      try await DurableRun.Patience.$current.withValue(.init(duration: .zero)) {
-        try await changed.resume(id: "x", in: base)
+      let names = ["a", "b", "c"]
+      let plain = chain(names)
+      switch self {
+      case .limitAdded: return (plain, plain.timeout(.seconds(3_600)))
+      case .limitRemoved: return (plain.timeout(.seconds(3_600)), plain)
+      case .retryAdded: return (plain, plain.retry(RetryPolicy(maxAttempts: 2, backoff: .none)))
+      case .abandonAdded: return (plain, plain.abandon(after: .seconds(3_600)))
+      case .scopeRenamed: return (chain(names, in: "book"), chain(names, in: "reserve"))
+      case .stepRenamed: return (plain, chain(["a", "other", "c"]))
+      case .stepInProgressRenamed: return (plain, chain(["a", "b", "other"]))
+      case .chainPrepended:
+        let first = Chain("order") { (input: Int) in
+          try await step("before") { ledger.add("before") }
+          return input
+        }
+        return (plain, first.appending(plain))
       }
     }
-    guard case .differentSteps(_, _, stored: "order/a", found: "timeout/order/a") = error else {
-      Issue.record("\(String(describing: error))")
-      return
+  }
+
+  // G183, G194
+  @Test(arguments: Change.allCases)
+  func `Changed code is found at its first step and before any body, and the old code can be resumed`(
+    change: Change
+  ) async throws {
+    let (ledger, base, uses) = (Ledger(), MemoryCheckpointStore(), Ledger())
+    let (old, new) = change.chains(ledger)
+    let store = DyingStore(base)
+    _ = try? await old.run(
+      1,
+      id: "x",
+      in: TappedStore(base: base) { _, write in
+        if ledger.count("c") > 0 { store.die() }
+        try await store.write(nil, of: "x", write)
+      }
+    )
+    let before = ledger.lines
+    #expect(before == ["a", "b", "c"])
+    // No timer is waited for.
+    let patience = DurableRun.Patience(duration: .seconds(60)) { uses.add("waited") }
+    await DurableRun.Patience.$current.withValue(patience) {
+      let error = await #expect(throws: CheckpointError.self) { try await new.resume(id: "x", in: base) }
+      guard case .differentSteps = error else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+      #expect(ledger.lines == before)
     }
-    #expect(ledger.lines == before)
-    #expect(try await steps.resume(id: "x", in: base) == 1)
-    #expect(ledger.count("a") == 1 && ledger.count("c") == 1)
+    #expect(try await old.resume(id: "x", in: base) == 1)
+    #expect(uses.lines.isEmpty)
+    // The step in progress is repeated.
+    #expect(ledger.lines == before + ["c"])
   }
 }
 
