@@ -60,6 +60,12 @@ public enum CheckpointError: Error, Sendable {
   /// Call both in `steps` instead. Nothing was undone, and the id can be resumed.
   case undoInStep(id: String, location: String, step: String, outer: String)
 
+  /// A step of a durable run was called in a task that the run does not wait for in order, such as `Task { }`, or under
+  /// another executor, so that a further run could not repeat the order of the steps.
+  ///
+  /// Call it in a child task, or put the whole work into one step. Nothing was undone, and the id can be resumed.
+  case stepOutside(id: String, location: String, step: String)
+
   /// The value of a step of a durable run cannot be stored.
   case unstorable(id: String, location: String, step: String, reason: String)
 
@@ -87,6 +93,7 @@ extension CheckpointError {
       .newerFormat(let id, let location, _, _), .unknownShape(let id, let location, _, _),
       .unencodable(let id, let location, _), .io(let id, let location, _, _), .lostLease(let id, let location),
       .differentSteps(let id, let location, _, _), .repeatedStep(let id, let location, _),
+      .stepOutside(let id, let location, _),
       .undoInStep(let id, let location, _, _), .unstorable(let id, let location, _, _), .stopped(let id, let location),
       .notStarted(let id, let location),
       .conflict(let id, let location, _, _):
@@ -130,6 +137,9 @@ extension CheckpointError {
     case .undoInStep(_, _, let step, let outer):
       "the step \(step), which can be undone, is inside of the step \(outer), which is stored as a whole; write "
         + "steps(\"\(outer)\") { } instead of step(\"\(outer)\") { }, so that the steps inside are stored and undone one by one"
+    case .stepOutside(_, _, let step):
+      "the step \(step) was called in a task of its own, such as Task { }, or under another executor, where its order is "
+        + "not known; call it in a child task of the run (async let or a task group), or put the work into one step"
     case .unstorable(_, _, let step, let reason): "the value of the step \(step) cannot be stored: \(reason)"
     case .stopped: "the run was stopped; resume the id to continue"
     case .notStarted: "the store holds no run with this id; start one with run(_:id:in:)"

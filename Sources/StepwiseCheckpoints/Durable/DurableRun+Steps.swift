@@ -28,6 +28,9 @@ extension DurableRun {
   ) async throws -> JournalEnd<Value> {
     noteCancellation(of: run)
     try throwIfStopped()
+    guard !isOutside else {
+      throw stop(throwing: CheckpointError.stepOutside(id: id, location: location, step: step.name))
+    }
     guard let values = DurableValues<Value>() else {
       let reason = "its type, \(Value.self), is not Codable; return a struct or an enum that conforms to Codable"
       throw stop(throwing: unstorable(step.name, reason))
@@ -83,6 +86,13 @@ extension DurableRun {
         }
       }
     }
+  }
+
+  /// Whether the calling code is neither the body of a step nor on the executor of the run; false where the runtime does
+  /// not expose the executor that a task prefers.
+  private var isOutside: Bool {
+    guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return false }
+    return !position.isBody && executor.map { currentExecutor !== $0 } ?? false
   }
 
   /// No body runs any more: the step throws when everything before it has been replayed, which may have to be undone.

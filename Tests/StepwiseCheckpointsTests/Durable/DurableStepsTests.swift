@@ -275,3 +275,57 @@ struct DurableStepsTests {
     Issue.record("more writes than expected")
   }
 }
+
+extension DurableStepsTests {
+  /// Where a step has no order.
+  enum Outside: CaseIterable {
+    case task, executor, taskInScope
+
+    func run(_ work: @escaping @Sendable () async throws -> Void) async throws {
+      switch self {
+      case .task: try await Task { try await work() }.value
+      case .executor: try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
+      case .taskInScope: try await steps("scope") { try await Task { try await work() }.value }
+      }
+    }
+  }
+
+  // G195
+  @Test(arguments: Outside.allCases)
+  func `A step outside of the order of the run stops it before its body`(place: Outside) async throws {
+    let (ledger, base) = (Ledger(), MemoryCheckpointStore())
+    let chain = Chain("order") { (input: Int) in
+      try await step("first") { ledger.add("first") }
+      // No code that catches the error lets the run continue.
+      try? await place.run { try await step("late") { ledger.add("late") } }
+      try await step("last") { ledger.add("last") }
+      return input
+    }
+    for _ in 0..<2 {
+      let error = await #expect(throws: CheckpointError.self) { try await chain.run(1, id: "x", in: base) }
+      guard case .stepOutside(_, _, step: "late") = error else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+    }
+    #expect(ledger.lines == ["first"])
+    #expect(try await chain.unfinished(in: base) == ["x"])
+  }
+
+  // G195
+  @Test func `Steps on the main actor, in actors and in child tasks belong to the order of the run`() async throws {
+    actor Counter {
+      func add(_ ledger: Ledger) async throws { try await step("actor") { ledger.add("actor") } }
+    }
+    let (ledger, counter) = (Ledger(), Counter())
+    let chain = Chain("order") { (input: Int) in
+      try await { @MainActor in try await step("main") { ledger.add("main") } }()
+      try await counter.add(ledger)
+      async let child: Void = step("child") { ledger.add("child") }
+      try await child
+      return input
+    }
+    #expect(try await chain.run(1, id: "x", in: MemoryCheckpointStore()) == 1)
+    #expect(ledger.lines == ["main", "actor", "child"])
+  }
+}
