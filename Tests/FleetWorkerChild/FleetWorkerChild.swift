@@ -83,6 +83,32 @@
     }
   }
 
+  /// An order that sends parcels as its children, for tests that kill workers.
+  package enum CrashFamily {
+    package static let parent = Chain("crash family") { (order: CrashOrder) in
+      try await step("reserve") {
+        order.note("reserve")
+      } undo: { _ in
+        _ = order.note("undo reserve")
+      }
+      let parcels = try await step("parcels", children: (0..<3).map { FleetChild(parcel, order, id: "\($0)") })
+      try await step("ship") {
+        _ = order.note("ship")
+        if order.fails { throw CrashOrder.Refused() }
+      }
+      return parcels.count { (try? $0.get()) != nil }
+    }
+
+    package static let parcel = Chain("crash parcel") { (order: CrashOrder) in
+      try await step("pack") {
+        order.note("pack")
+      } undo: { _ in
+        _ = order.note("undo pack")
+      }
+      return try await step("post") { order.note("post") }
+    }
+  }
+
   /// Computes on each thread of the cooperative pool, as steps of a durable run, for a multiple of the store's lease.
   private func computeUnderLease(_ connection: String, _ schema: String) async throws {
     let store = PostgresCheckpointStore(connection, schema: schema, leaseDuration: .seconds(6))
@@ -139,6 +165,8 @@
         )
       )
       fleet.register(CrashWork.self, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
+      fleet.register(CrashFamily.parent, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
+      fleet.register(CrashFamily.parcel, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
       fleet.register(CrashOrder.chain, retry: RetryPolicy(maxAttempts: Int(arguments[5]) ?? 1_000, backoff: .none))
       try? await withTerminationSignals {
         while !Task.isCancelled {

@@ -180,6 +180,43 @@
     }
   }
 
+  extension FleetArticleTests {
+    @Test
+    func `An order sends its parcels as children, also by cron`() async throws {
+      let fleet = test.fleet()
+      fleet.register(gifts)
+      fleet.register(parcel)
+      try await fleet.schedule("nightly gifts", cron: "0 3 * * *", timeZone: "Europe/Berlin", gifts, ["12 High St"])
+      try await fleet.enqueue(gifts, ["12 High St", "nowhere"], id: "gifts-7")
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: "gifts-7", as: gifts) == ["receipt for 12 High St"])
+        let id = try await fleet.runSchedule("nightly gifts")
+        #expect(try await fleet.result(of: id, as: gifts) == ["receipt for 12 High St"])
+      }
+    }
+  }
+
+  private struct NothingSent: Error {}
+
+  private let parcel = Chain("parcel") { (address: String) in
+    let label = try await step("label") {
+      try await post.label(address)
+    } undo: {
+      try await post.cancel($0)
+    }
+    return try await step("hand over") { try await post.accept(label) }
+  }
+
+  private let gifts = Chain("gifts") { (addresses: [String]) in
+    let receipts = try await step(
+      "parcels",
+      children: addresses.map { FleetChild(parcel, $0, id: $0) }
+    )
+    let sent = receipts.compactMap { try? $0.get() }
+    if sent.isEmpty { throw NothingSent() }
+    return sent
+  }
+
   private struct Transaction: Sendable {
     private let connection = PostgresPool(server ?? "", size: 1)
 
@@ -222,6 +259,12 @@
 
   private struct Post: Sendable {
     func ship(_ place: String) async throws {}
+    func label(_ address: String) async throws -> String { address }
+    func cancel(_ label: String) async throws {}
+    func accept(_ label: String) async throws -> String {
+      if label == "nowhere" { throw Down() }
+      return "receipt for \(label)"
+    }
   }
 
   private let (stock, bank, post) = (Stock(), Bank(), Post())

@@ -42,6 +42,17 @@
     return .ok
   }
 
+  private let parcel = Chain("parcel") { (address: String) in address }
+
+  private let parcels = Chain("parcels") { (addresses: [String]) in
+    let receipts = try await step(
+      "parcels",
+      children: addresses.map { FleetChild(parcel, $0, id: $0) }
+    )
+    let sent = receipts.compactMap { try? $0.get() }
+    return sent
+  }
+
   private func limits(_ fleet: Fleet) {
     fleet.register(Import.self, limits: FleetLimits(stageTime: .seconds(60), jobTime: .seconds(3_600))) { error in
       !(error is DecodingError)  // a dead letter at once

@@ -228,6 +228,7 @@
         report: { _ in },
         save: { _ in },
         append: { _ in },
+        appendWithChildren: { _ in },
         park: { [journal] row in
           // Right after the job has given up its slot.
           journal.add("drain")

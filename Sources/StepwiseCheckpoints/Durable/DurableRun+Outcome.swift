@@ -38,6 +38,8 @@ extension DurableRun {
     }
     guard let key, !settings.isCheck else { return false }
     if !state.withLock({ $0.hasEnded }) { try checkLease() }
+    await beginUndo(key)
+    defer { endUndo(key) }
     let position = DurablePosition(self, scope: key, step: key, isUndo: true)
     let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
     state.withLock { state in

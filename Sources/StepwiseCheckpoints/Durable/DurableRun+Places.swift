@@ -66,6 +66,7 @@ extension DurableRun {
     }
     next?.settle(())
     if let count { waitForCode(after: count) }
+    if next == nil { stopIfIdle() }
     return next != nil
   }
 

@@ -156,6 +156,8 @@ extension DurableRun {
     _ values: DurableValues<Value>,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> JournalEnd<Value> {
+    state.withLock { $0.waits.called(call.key) }
+    defer { state.withLock { $0.waits.returned(call.key) } }
     let ending = try await outside { await performed(call, values, body) }
     if let number = ending.number {
       // In the order in which a replay returns them.

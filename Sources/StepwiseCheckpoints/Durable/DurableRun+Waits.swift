@@ -86,8 +86,45 @@ extension DurableRun {
 
   private func park() {
     let waits = state.withLock { $0.waits.pending }
-    guard let host = settings.host, !host.park(waits) || isStopped else { return }
-    stop(throwing: host.suspension(waits))
+    guard let host = settings.host else { return }
+    let isParked = host.park(waits)
+    if isStopped { stop(throwing: host.suspension(waits)) }
+    guard !isParked else { return }
+    state.withLock { $0.waits.refused() }
+    executor?.notify()
+  }
+
+  /// Stops a run that only waits and that its host does not park; called when all of its code waits.
+  func stopIfIdle() {
+    let (waits, isStored) = state.withLock { state in
+      (state.waits.stopping, state.queuedCount == state.storedCount)
+    }
+    guard let waits, let host = settings.host, !isStopped else { return }
+    if isStored { return _ = stop(throwing: host.suspension(waits)) }
+    // What has failed before is known, and need not be repeated.
+    _ = spawn { [self] in
+      try? await flush()
+      executor?.notify()
+    }
+  }
+
+  /// An undo begins: a run is not stopped for a wait beside it.
+  func beginUndo(_ key: String) async {
+    guard settings.host != nil else { return }
+    let wasParked = state.withLock { state in
+      state.waits.called(key)
+      return state.waits.begin(key)
+    }
+    if wasParked { await unpark() }
+  }
+
+  func endUndo(_ key: String) {
+    guard settings.host != nil else { return }
+    let isParked = state.withLock { state in
+      state.waits.returned(key)
+      return state.waits.end(key)
+    }
+    if isParked { park() }
   }
 
   private func unpark() async {

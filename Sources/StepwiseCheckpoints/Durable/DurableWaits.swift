@@ -9,10 +9,13 @@ package struct DurableWait: Hashable, Sendable {
   package let end: Int?
   /// The signals of which the first ends it; none for a sleep.
   package let signals: [String]
+  /// The other runs whose ends it waits for.
+  package let children: [String]
 
-  package init(end: Int?, signals: [String] = []) {
+  package init(end: Int?, signals: [String] = [], children: [String] = []) {
     self.end = end
     self.signals = signals
+    self.children = children
   }
 }
 
@@ -76,12 +79,16 @@ package struct SignalCase<Value: Sendable>: Sendable {
 /// does.
 package struct DurableWaits: Sendable {
   private var working: Set<String> = []
+  /// The steps that were called and whose ends the code has not received, and the undos.
+  private var unreturned: Set<String> = []
   private var waits: [String: DurableWait] = [:]
   /// The signals that steps have received, by their keys, until they are consumed.
   private(set) var received: [String: Int] = [:]
   /// The signals that a step cannot read, by their keys.
   private var unreadable: [String: Set<Int>] = [:]
   package private(set) var isParked = false
+  /// Whether the host keeps no slot for a parked run, which is stopped once its code waits, too.
+  package private(set) var isToStop = false
   /// Whether something of a parked run is to work again, and waits until it may.
   private var isWaking = false
 
@@ -109,6 +116,23 @@ package struct DurableWaits: Sendable {
     return park()
   }
 
+  /// The code calls a step whose body is to run, or a step is undone.
+  package mutating func called(_ key: String) { unreturned.insert(key) }
+
+  /// The code has received the end of a step, or a step was undone.
+  package mutating func returned(_ key: String) { unreturned.remove(key) }
+
+  /// The host does not park the run.
+  package mutating func refused() { isToStop = true }
+
+  /// What a run waits for that is to be stopped; nil while something of it works, or its code is to receive an end.
+  package var stopping: [DurableWait]? {
+    guard isToStop, isParked, !isWaking, unreturned.allSatisfy(containsWait) else { return nil }
+    return all
+  }
+
+  private func containsWait(_ step: String) -> Bool { waits.keys.contains { Self.isInside($0, step) } }
+
   /// A step waits; returns whether the run is parked from now on.
   package mutating func wait(_ wait: DurableWait, at key: String) -> Bool {
     waits[key] = wait
@@ -117,7 +141,7 @@ package struct DurableWaits: Sendable {
 
   private mutating func park() -> Bool {
     guard !isParked, !waits.isEmpty else { return false }
-    isParked = working.allSatisfy { step in waits.keys.contains { Self.isInside($0, step) } }
+    isParked = working.allSatisfy(containsWait)
     return isParked
   }
 
@@ -128,7 +152,7 @@ package struct DurableWaits: Sendable {
   }
 
   /// The run works again.
-  package mutating func unparked() { (isParked, isWaking) = (false, false) }
+  package mutating func unparked() { (isParked, isWaking, isToStop) = (false, false, false) }
 
   package mutating func receive(_ signal: Int, at key: String) -> Bool {
     guard !received.values.contains(signal) else { return false }

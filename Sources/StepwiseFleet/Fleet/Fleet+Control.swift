@@ -122,8 +122,8 @@
 
     /// Removes jobs that ended longer ago than an age, with their stages.
     ///
-    /// It removes 1,000 in a statement: no lock is held for long. Children, and jobs that another one waits for, are kept
-    /// until that job has ended.
+    /// It removes 1,000 in a statement: no lock is held for long. Children, their children, and jobs that another one waits
+    /// for, are kept until that job has ended.
     ///
     /// - Parameters:
     ///   - age: How long ago a job has ended at least, by the database's clock.
@@ -144,7 +144,7 @@
               SELECT id FROM @.jobs
               WHERE finished_at < clock_timestamp() - $1::float8 * interval '1 second' AND state = ANY ($2)
                 AND NOT EXISTS (SELECT FROM @.waits w WHERE w.child = jobs.id)
-                AND NOT EXISTS (SELECT FROM @.jobs p WHERE p.id = jobs.parent AND p.finished_at IS NULL)
+                AND NOT (parent IS NOT NULL AND @.has_open_parent(parent))
               ORDER BY finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED
             ) RETURNING id
           )

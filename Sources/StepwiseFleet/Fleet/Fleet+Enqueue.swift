@@ -221,12 +221,7 @@
       if options.key?.utf8.contains(0) == true {
         throw FleetError.unstorable(id: batch.ids.first ?? "", reason: "its key contains a NUL")
       }
-      let (isAbsolute, seconds): (Bool, Double) =
-        switch options.start {
-        case .now: (false, 0)
-        case .after(let delay): (false, max(0, delay / .seconds(1)))
-        case .at(let date): (true, date.timeIntervalSince1970)
-        }
+      let (isAbsolute, seconds) = options.start.seconds
       // It would never start.
       guard seconds < .infinity else {
         throw FleetError.unstorable(id: batch.ids.first ?? "", reason: "it is to start at \(seconds)")

@@ -70,7 +70,7 @@
       case .prune:
         """
         finished_at IS NOT NULL AND NOT EXISTS (SELECT FROM @.waits w WHERE w.child = jobs.id)
-          AND NOT EXISTS (SELECT FROM @.jobs p WHERE p.id = jobs.parent AND p.finished_at IS NULL)
+          AND NOT (parent IS NOT NULL AND @.has_open_parent(parent))
         """
       }
     }
@@ -202,6 +202,11 @@
       }
     }
 
+    /// The first stage of a chain with another identity of its run, and so with other idempotency keys.
+    static let withNewIdentity = """
+      regexp_replace(first, '^\\{"run":"[^"]*"', '{"run":"' || left(translate(gen_random_uuid()::text, '-', ''), 26) || '"')
+      """
+
     /// Queues failed and cancelled jobs again; those that were undone begin again, with a new identity of 26
     /// digits, and so with other idempotency keys.
     func requeue(_ ids: [String]) async throws -> Int {
@@ -218,7 +223,7 @@
         ), restarted AS (
           UPDATE @.jobs SET \(common), seq = DEFAULT, version = 1, shape = first_shape, stage = NULL, waits_for = NULL,
             deadlines = NULL, note = NULL, started_at = NULL,
-            first = regexp_replace(first, '^\\{"run":"[^"]*"', '{"run":"' || left(translate(gen_random_uuid()::text, '-', ''), 26) || '"')
+            first = \(Self.withNewIdentity)
           WHERE id = ANY ($1) AND state IN ('failed', 'cancelled') AND \(isUndone) RETURNING name
         ), changed AS (
           SELECT name, true AS is_queued FROM continued UNION ALL SELECT name, true FROM restarted

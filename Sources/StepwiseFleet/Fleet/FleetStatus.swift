@@ -179,6 +179,12 @@
     /// The code waits for any of no signals: that wait would never end.
     case noSignals(wait: String)
 
+    /// The code starts children with `step(_:children:)`, and is not between the steps of a chain on a fleet.
+    case childrenOutsideFleet(step: String)
+
+    /// Two children of a step have the same id.
+    case repeatedChild(step: String, id: String)
+
     /// A chain that failed cannot be continued from its failed step, for this reason.
     case notContinuable(id: String, reason: String)
 
@@ -208,6 +214,10 @@
         "job \"\(id)\" is a chain: wait with step(_:waitFor:) and step(_:sleep:), which are steps themselves"
       case .outsideFleet(let signal): "signal \"\(signal)\": only a step of a chain on a fleet can wait for it"
       case .noSignals(let wait): "wait \"\(wait)\" names no signal; pass at least one to waitForAny"
+      case .childrenOutsideFleet(let step):
+        "step \"\(step)\" starts children: only a chain on a fleet can, between its steps; enqueue them as jobs elsewhere"
+      case .repeatedChild(let step, let id):
+        "step \"\(step)\" has two children with the id \"\(id)\"; each needs its own"
       case .notContinuable(let id, let reason): "job \"\(id)\" cannot be continued: \(reason)"
       case .invalidSchedule(let name, let reason): "schedule \"\(name)\": \(reason)"
       case .refused(let reason): "nothing was changed: \(reason)"

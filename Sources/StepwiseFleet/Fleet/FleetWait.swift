@@ -45,6 +45,10 @@
     public let reason: Reason
     /// The names of the signals, the ids of at most ten children, the version, the limit, or how many slots are taken.
     public let details: [String]
+    /// How many children the job waits for, those included that have ended; nil for another reason.
+    public let childCount: Int?
+    /// How many of them have not ended; nil for another reason.
+    public let openChildCount: Int?
     /// When the wait began.
     public let since: Date
     /// When the wait ends at the latest, or the job is due; nil when no time ends it.
@@ -60,7 +64,7 @@
       case .retry: "its next attempt"
       case .sleep: "the end of a sleep"
       case .signal: "the signal \(list)"
-      case .children: details.isEmpty ? "its children, which have ended" : "its children \(list)"
+      case .children: details.isEmpty ? "its children, which have ended" : "\(children): \(list)\(rest)"
       case .pause: "its name to be resumed"
       case .jobPause: "the job to be resumed"
       case .type: "a worker that knows its type"
@@ -69,10 +73,21 @@
       default: "a slot: \(list)"
       }
     }
+
+    private var children: String {
+      guard let childCount, let openChildCount else { return "its children" }
+      return "\(openChildCount) of its \(childCount) children"
+    }
+
+    private var rest: String { openChildCount ?? 0 > details.count ? ", …" : "" }
   }
 
   extension FleetWait: Decodable {
-    private enum CodingKeys: String, CodingKey { case reason, details, since, until }
+    private enum CodingKeys: String, CodingKey {
+      case reason, details, since, until
+      case childCount = "children"
+      case openChildCount = "openChildren"
+    }
 
     /// Reads what the function `why` of the database returns.
     ///
@@ -81,6 +96,8 @@
       let values = try decoder.container(keyedBy: CodingKeys.self)
       reason = Reason(description: try values.decode(String.self, forKey: .reason))
       details = try values.decode([String].self, forKey: .details)
+      childCount = try values.decodeIfPresent(Int.self, forKey: .childCount)
+      openChildCount = try values.decodeIfPresent(Int.self, forKey: .openChildCount)
       since = Date(timeIntervalSince1970: try values.decodeIfPresent(Double.self, forKey: .since) ?? 0)
       until = try values.decodeIfPresent(Double.self, forKey: .until).map { Date(timeIntervalSince1970: $0) }
     }

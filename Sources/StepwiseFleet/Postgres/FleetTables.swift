@@ -185,6 +185,16 @@
         EXECUTE FUNCTION @.follow();
       """
 
+    /// The jobs that a scheduled job waits for, beside a signal or a time.
+    static let children = """
+      ALTER TABLE @.jobs ADD COLUMN IF NOT EXISTS children text[];
+      DROP TRIGGER IF EXISTS follow ON @.jobs;
+      CREATE TRIGGER follow AFTER UPDATE OF state ON @.jobs FOR EACH ROW
+        WHEN (OLD.state <> NEW.state AND (NEW.state IN ('waiting', 'done', 'failed', 'cancelled')
+          OR NEW.state = 'scheduled' AND NEW.children IS NOT NULL))
+        EXECUTE FUNCTION @.follow();
+      """
+
     static let triggerFunctions = """
       -- A chain that was claimed may have something to undo: it is cancelled only with its outcome, and queued until then.
       -- A job that was stopped while it waited is scheduled for the end of the wait, and waits_for has the signals that it
@@ -227,11 +237,15 @@
       CREATE OR REPLACE FUNCTION @.follow() RETURNS trigger LANGUAGE plpgsql
         SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
       AS $follow$
+      DECLARE
+        -- Tables of an earlier version have no column for it until the migration is complete.
+        awaited text[] := CASE NEW.state WHEN 'waiting' THEN NEW.waits_for
+          WHEN 'scheduled' THEN ARRAY (SELECT jsonb_array_elements_text(to_jsonb(NEW) -> 'children')) END;
       BEGIN
-        IF NEW.state = 'waiting' THEN
+        IF awaited IS NOT NULL THEN
           INSERT INTO @.waits (child, job, state)
           SELECT c.id, NEW.id, 0 FROM (
-            SELECT id FROM @.jobs WHERE id = ANY (NEW.waits_for) AND finished_at IS NULL ORDER BY id FOR SHARE
+            SELECT id FROM @.jobs WHERE id = ANY (awaited) AND finished_at IS NULL ORDER BY id FOR SHARE
           ) AS c
           ON CONFLICT (child, job) DO UPDATE SET state = 0;
           IF NOT FOUND THEN
@@ -298,9 +312,10 @@
           ) RETURNING job
         )
         SELECT array_agg(DISTINCT job) INTO parents FROM seen;
-        UPDATE @.jobs SET state = 'queued' WHERE state = 'waiting' AND id = ANY (ARRAY (
+        UPDATE @.jobs SET state = 'queued', run_at = CASE WHEN state = 'scheduled' THEN clock_timestamp() ELSE run_at END
+        WHERE id = ANY (ARRAY (
           SELECT p.id FROM @.jobs p
-          WHERE p.id = ANY (parents) AND p.state = 'waiting'
+          WHERE p.id = ANY (parents) AND (p.state = 'waiting' OR p.state = 'scheduled' AND p.children IS NOT NULL)
             AND NOT EXISTS (SELECT FROM @.waits w WHERE w.job = p.id AND w.state = 0 OFFSET 0)
           ORDER BY p.id FOR UPDATE
         ));
@@ -337,6 +352,15 @@
         END LOOP;
       END
       $cancel$;
+
+      -- Whether a job or one of its parents has not ended: a child is kept until then, as it may have to be undone.
+      CREATE OR REPLACE FUNCTION @.has_open_parent(p_parent text) RETURNS boolean LANGUAGE sql STABLE AS $open$
+        WITH RECURSIVE up AS (
+          SELECT p.id, p.parent, p.finished_at FROM @.jobs p WHERE p.id = p_parent
+          UNION SELECT p.id, p.parent, p.finished_at FROM up JOIN @.jobs p ON p.id = up.parent
+        )
+        SELECT EXISTS (SELECT FROM up WHERE finished_at IS NULL)
+      $open$;
 
       -- Stores a signal for a job that has not ended, and queues a job that was stopped until it comes.
       CREATE OR REPLACE FUNCTION @.send(p_job text, p_name text, p_message text, p_value text)

@@ -69,6 +69,7 @@
         until timestamptz;
         l record;
         n bigint;
+        children text[];
       BEGIN
         IF j.finished_at IS NOT NULL OR j.state = 'running' AND NOT j.is_parked THEN RETURN NULL; END IF;
         IF j.state = 'running' THEN
@@ -76,9 +77,13 @@
           reason := CASE WHEN details = '{}' THEN 'sleep' ELSE 'signal' END;
           since := j.waits_since;
           until := j.waits_until;
-        ELSIF j.state = 'waiting' THEN
+        ELSIF j.state = 'waiting' OR j.state = 'scheduled' AND j.children IS NOT NULL AND j.waits_for = '{}'
+          AND j.run_at > clock_timestamp() AND (j.paused_at IS NULL OR j.cancel_requested) THEN
           reason := 'children';
+          children := CASE WHEN j.state = 'waiting' THEN j.waits_for ELSE j.children END;
+          n := (SELECT count(*) FROM @.waits w WHERE w.job = j.id AND w.state = 0 AND w.child <> j.id);
           since := coalesce(j.waits_since, j.run_at);
+          until := j.waits_until;
           details := ARRAY (
             SELECT w.child FROM @.waits w WHERE w.job = j.id AND w.state = 0 AND w.child <> j.id ORDER BY 1 LIMIT 10
           );
@@ -150,7 +155,8 @@
         END IF;
         RETURN jsonb_build_object(
           'reason', reason, 'details', details, 'since', extract(epoch FROM since)::float8,
-          'until', CASE WHEN until < 'infinity' THEN extract(epoch FROM until)::float8 END
+          'until', CASE WHEN until < 'infinity' THEN extract(epoch FROM until)::float8 END,
+          'children', cardinality(children), 'openChildren', CASE WHEN children IS NOT NULL THEN n END
         );
       END
       $why$;

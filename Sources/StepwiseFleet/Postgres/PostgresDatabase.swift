@@ -105,11 +105,14 @@
         [FleetTables.notes],
         [FleetTurns.changes],
         [OperatorTables.changes, OperatorTables.functions, OperatorTables.triggers],
+        [FleetTables.children],
       ]
       steps[steps.count - 1] += [
+        OperatorTables.functions,
         FleetTables.triggerFunctions, FleetTables.functions, FleetTurns.functions, FleetClaim.function,
         FleetSignals.function,
         StageSave.definition, EntrySave.definition, ParkedJob.definition, EndedAttempt.definition,
+        ChildrenSave.definition,
       ]
       return steps.map { $0.joined(separator: "\n") }
     }()

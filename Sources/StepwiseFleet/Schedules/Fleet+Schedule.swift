@@ -35,6 +35,42 @@
       _ progression: P,
       options: FleetOptions = FleetOptions()
     ) async throws {
+      try await schedule(name, cron, timeZone, FleetBatch([(id: name, progression: progression)]), options)
+    }
+
+    /// Enqueues a run of a chain at recurring times, as `schedule(_:cron:timeZone:_:options:)` of a progression does.
+    ///
+    /// Each run has the input, and its own idempotency keys.
+    ///
+    /// - Parameters:
+    ///   - name: The name: 1 to 170 bytes of UTF-8 without NUL.
+    ///   - cron: Minute, hour, day of the month, month and weekday, as `crontab` has them: `0 3 * * mon-fri`.
+    ///   - timeZone: The time zone's name, as the server knows it: `Europe/Berlin`.
+    ///   - chain: The chain; only its name is stored.
+    ///   - input: The first step's input.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    ///   - options: Priority and key; `start` is not used.
+    /// - Throws: ``FleetError/invalidSchedule(name:reason:)``; ``FleetError/unstorable(id:reason:)``;
+    ///   ``PostgresError``.
+    @concurrent public func schedule<Input: Codable & Sendable, Output: Codable & Sendable>(
+      _ name: String,
+      cron: String,
+      timeZone: String = "UTC",
+      _ chain: Chain<Input, Output>,
+      _ input: Input,
+      version: Int = 0,
+      options: FleetOptions = FleetOptions()
+    ) async throws {
+      try await schedule(name, cron, timeZone, FleetBatch(chain, version, [(id: name, input: input)]), options)
+    }
+
+    private func schedule(
+      _ name: String,
+      _ cron: String,
+      _ timeZone: String,
+      _ batch: @autoclosure () throws -> FleetBatch,
+      _ options: FleetOptions
+    ) async throws {
       guard (1...170).contains(name.utf8.count), !name.utf8.contains(0) else { throw FleetError.invalidID(id: name) }
       let expression = try Self.parse(cron, name)
       let zones = "SELECT name FROM pg_catalog.pg_timezone_names WHERE name = $1 LIMIT 1"
@@ -44,7 +80,7 @@
       guard let next = try await next(of: expression, in: timeZone) else {
         throw FleetError.invalidSchedule(name: name, reason: "no day matches \"\(cron)\"")
       }
-      let batch = try FleetBatch([(id: name, progression: progression)])
+      let batch = try batch()
       try await database.run(
         """
         INSERT INTO @.schedules AS s
@@ -62,6 +98,11 @@
         ]
       )
     }
+
+    /// The first stage of a job of a schedule: each run of a chain has its own identity.
+    static let firstOfTick = """
+      CASE WHEN starts_with(progression, 'chain ') THEN \(withNewIdentity) ELSE first END
+      """
 
     /// Removes a schedule; jobs that it has enqueued stay.
     ///
@@ -95,7 +136,7 @@
           )
           INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, turn)
           SELECT name || chr(64) || to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), progression,
-            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, first, shape, @.turn(progression, key, priority) FROM moved
+            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, \(Self.firstOfTick), shape, @.turn(progression, key, priority) FROM moved
           ON CONFLICT (id) DO NOTHING RETURNING name
           """,
           [.text(name), .real(seconds), .real(Double(next))]

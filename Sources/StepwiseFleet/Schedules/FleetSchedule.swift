@@ -16,7 +16,7 @@
     public let cron: String
     /// The name of the time zone.
     public let timeZone: String
-    /// The name of the progression's type, as in ``FleetStatus/progression``.
+    /// The name of the progression's type or of the chain, as in ``FleetStatus/progression``.
     public let progression: String
     /// When the next job is enqueued, by the database's clock.
     public let nextAt: Date
@@ -61,7 +61,7 @@
         """
         INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
         SELECT name || chr(64) || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), progression,
-          key, priority, 'queued', clock_timestamp(), keeps_stages, shape, first, shape FROM @.schedules WHERE name = $1
+          key, priority, 'queued', clock_timestamp(), keeps_stages, shape, \(Self.firstOfTick), shape FROM @.schedules WHERE name = $1
         RETURNING id, name
         """,
         [.text(name)]

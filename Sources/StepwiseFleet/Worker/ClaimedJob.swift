@@ -55,6 +55,8 @@
     /// Both throw `LostJob` when the job is not the worker's any more.
     let save: @Sendable (StageSave) async throws -> Void
     let append: @Sendable (EntrySave) async throws -> Void
+    /// Stores an entry, and enqueues children, in one transaction.
+    let appendWithChildren: @Sendable (ChildrenSave) async throws -> Void
     /// Takes the slot of a job that waits; returns false for one that is to be stopped instead.
     let park: @Sendable (ClaimedRow) -> Bool
     /// Stores that a job is parked.
@@ -88,6 +90,8 @@
       var received: [Int64] = []
       /// The run of a chain.
       var run: HostedRun?
+      /// The children to enqueue with the entries that store these steps.
+      var children: [String: [ChildBatch]] = [:]
       /// Whether a chain that fails can be continued, and is not undone.
       var holdsFailures = false
       /// Its cancellation, which may be requested before there is a run.
@@ -255,7 +259,11 @@
         entry: entry,
         signals: DurableEvent.signals(in: entry).map { Int64($0) }
       )
-      try await surroundings.append(save)
+      if let children = children(enqueuedBy: entry) {
+        try await appendWithChildren(ChildrenSave(entry: save, children: children))
+      } else {
+        try await surroundings.append(save)
+      }
       state.withLock { $0.attempt = 1 }
     }
 
@@ -279,7 +287,7 @@
 
     func news() -> @Sendable (_ limit: Duration) async -> Void { surroundings.hub.news(of: row.id) }
 
-    func suspension(_ waits: [DurableWait]) -> any Error { JobSuspension(waits) }
+    func suspension(_ waits: [DurableWait]) -> any Error { JobSuspension(waits, now: row.now) }
 
     func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])] {
       try await signals(names, limit: limit, except: [])
@@ -313,7 +321,8 @@
     /// What ends within a second is not worth a write.
     func park(_ waits: [DurableWait]) -> Bool {
       state.withLock { $0.waits = waits }
-      guard surroundings.park(row) else { return false }
+      // What waits for other jobs waits in the database.
+      guard waits.allSatisfy(\.children.isEmpty), surroundings.park(row) else { return false }
       let end = waits.compactMap(\.end).min() ?? .max
       if Double(end) > (row.now + 1) * 1_000 {
         let seconds = end == .max ? .infinity : Double(end) / 1_000
@@ -355,17 +364,31 @@
   struct JobSuspension: Error, CustomStringConvertible {
     let ending: Ending
 
+    private init(_ ending: Ending) { self.ending = ending }
+
     init(children: [String]) { ending = Ending(state: .waiting, waitsFor: children, isUncounted: true) }
 
     /// A job that waits for nothing any more is queued: it was stopped while it waited for a slot.
-    init(_ waits: [DurableWait]) {
+    ///
+    /// One that waits for its children alone has a state of its own; another one is resumed by whatever comes first.
+    init(_ waits: [DurableWait], now: Double = 0) {
       guard !waits.isEmpty else {
-        ending = Ending(state: .queued, isUncounted: true)
+        self = JobSuspension(Ending(state: .queued, isUncounted: true))
+        return
+      }
+      let children = waits.map(\.children).filter { !$0.isEmpty }
+      if waits.count == 1, waits[0].end == nil, let ids = children.first {
+        self = JobSuspension(children: ids)
         return
       }
       // Only signals end waits without an end.
-      let end = waits.compactMap(\.end).min().map { Double($0) / 1_000 } ?? .infinity
-      ending = Ending(state: .scheduled, waitsFor: waits.flatMap(\.signals), end: end, isUncounted: true)
+      var end = waits.compactMap(\.end).min().map { Double($0) / 1_000 } ?? .infinity
+      // The last child of all waits resumes the job, which one of the waits may be over before.
+      if children.count > 1 { end = min(end, now + 60) }
+      let signals = waits.flatMap(\.signals)
+      var ending = Ending(state: .scheduled, waitsFor: signals, end: end, isUncounted: true)
+      if !children.isEmpty { ending.children = children.flatMap(\.self) }
+      self = JobSuspension(ending)
     }
 
     var description: String { "The job waits; do not catch this error." }

@@ -275,6 +275,8 @@
     var waitsFor: [String]?
     /// When a wait ends, in seconds since 1970.
     var end: Double?
+    /// The jobs that end a wait which a signal or a time ends as well.
+    var children: [String]?
     /// A Boolean value that indicates whether the attempt does not count.
     var isUncounted = false
     /// The outcome of a chain.
@@ -313,7 +315,7 @@
     var size: Int { ending.outcome?.utf8.count ?? 0 }
 
     static let function = "end_attempts"
-    static let types = ["text[]", "text[]", "text[]", "text[]", "boolean[]", "text[]", "text[]"]
+    static let types = ["text[]", "text[]", "text[]", "text[]", "boolean[]", "text[]", "text[]", "text[]"]
 
     static func parameters(_ attempts: [EndedAttempt]) -> [PostgresValue] {
       let endings = attempts.map(\.ending)
@@ -322,6 +324,7 @@
         .texts(endings.map(\.error)), .texts(endings.map { PostgresValue.texts($0.waitsFor ?? []).literal }),
         .flags(endings.map(\.isUncounted)), .texts(endings.map(\.outcome)),
         .texts(endings.map { $0.end.map { "\($0)" } }),
+        .texts(endings.map { $0.children.flatMap { PostgresValue.texts($0).literal } }),
       ]
     }
 
@@ -334,8 +337,8 @@
           state = 'failed' AND is_uncounted AS is_held
         FROM unnest(
           $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
-          $10::text[]
-        ) AS i(id, fence, worker, state, delay, error, waits_for, is_uncounted, outcome, wait_end)
+          $10::text[], $11::text[]
+        ) AS i(id, fence, worker, state, delay, error, waits_for, is_uncounted, outcome, wait_end, children)
       ), changed AS (
         UPDATE @.jobs j SET
           state = CASE WHEN j.cancel_requested AND i.state <> 'done' AND NOT starts_with(j.name, 'chain ') THEN 'cancelled'
@@ -344,7 +347,7 @@
             WHEN i.wait_end IS NOT NULL THEN to_timestamp(i.wait_end::float8)
             WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
           error = CASE WHEN i.outcome IS NULL AND i.state <> 'done' THEN coalesce(i.error, j.error) ELSE i.error END,
-          waits_for = i.waits_for::text[], worker = NULL, waits_since = clock_timestamp(),
+          waits_for = i.waits_for::text[], children = i.children::text[], worker = NULL, waits_since = clock_timestamp(),
           waits_until = to_timestamp(i.wait_end::float8),
           attempts = CASE WHEN i.waits OR i.state = 'done' THEN j.attempts ELSE @.attempted(j, i.state, i.error) END,
           attempt = j.attempt - CASE WHEN i.waits THEN 1 + j.deaths WHEN i.is_uncounted THEN 1 ELSE 0 END,
@@ -354,9 +357,11 @@
           stage = coalesce(i.outcome, j.stage)
         FROM input i
         WHERE j.id = i.id AND j.fence = i.fence AND j.worker = i.worker AND starts_with(j.state, 'running')
-        RETURNING j.id, j.fence, j.name, j.state, j.watched_until > now() AS is_watched, j.keeps_stages, i.outcome
+        RETURNING j.id, j.fence, j.name, j.state, j.watched_until > now() AS is_watched, i.outcome,
+          -- A parent may have to undo a child that is done.
+          j.keeps_stages OR j.parent IS NOT NULL AND i.state = 'done' AS keeps_entries
       ), gone AS (
-        DELETE FROM @.entries e USING changed c WHERE c.outcome IS NOT NULL AND NOT c.keeps_stages AND e.job = c.id
+        DELETE FROM @.entries e USING changed c WHERE c.outcome IS NOT NULL AND NOT c.keeps_entries AND e.job = c.id
       )
       SELECT fence, CASE WHEN is_watched THEN id END, CASE WHEN state = 'queued' THEN name END FROM changed
       """

@@ -50,6 +50,8 @@
     let registrations: [String: FleetRegistration]
     let saves = Batcher<StageSave, Bool>(size: \.size)
     let appends = Batcher<EntrySave, Bool>(size: \.size)
+    // Each is a statement of its own.
+    let appendsWithChildren = Batcher<ChildrenSave, Bool>(isAlike: { _, _ in false })
     let parks = Batcher<ParkedJob, Bool>(size: \.size)
     let ends = Batcher<EndedAttempt, Bool>(size: \.size)
     let state: Lock<State>
@@ -188,6 +190,10 @@
         report: onEvent,
         save: { try await self.store($0, with: self.saves) },
         append: { try await self.store($0, with: self.appends) },
+        appendWithChildren: { save in
+          try await self.store(save, with: self.appendsWithChildren)
+          for batch in save.children { await self.fleet.announce(batch.jobs.name, batch.jobs.ids.count) }
+        },
         park: park,
         storeParked: { try await self.store($0, with: self.parks) },
         unpark: { await self.unpark($0.fence) },
@@ -369,7 +375,7 @@
         do {
           try await store(EndedAttempt(claim: job.row.claim, ending: ending), with: ends)
           // A child may have ended before the wait for it was stored.
-          if ending.state == .waiting { try await sweep() }
+          if ending.state == .waiting || ending.children != nil { try await sweep() }
           break
         } catch is LostJob {
           break

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  public import Stepwise
+  import StepwiseCheckpoints
+
+  /// A job to start as a child of another one: a run of a chain, or a progression.
+  ///
+  /// ```swift
+  /// let receipts = try await step(
+  ///   "parcels",
+  ///   children: addresses.map { FleetChild(parcel, $0, id: $0) }
+  /// )
+  /// ```
+  public struct FleetChild<Output: Sendable>: Sendable {
+    /// The id within the step, or within the stage's job.
+    public let id: String
+    /// Its batch of one job, under an id of the fleet.
+    let batch: @Sendable (_ id: String) throws -> FleetBatch
+    /// Returns its output, or throws what it ended with.
+    let output: @Sendable (ChildEnd) throws -> Output
+
+    /// Creates a run of a chain.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain; only its name is stored.
+    ///   - input: The first step's input.
+    ///   - id: The id within the step, or within the stage's job.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    public init<Input: Codable & Sendable>(
+      _ chain: Chain<Input, Output>,
+      _ input: Input,
+      id: String,
+      version: Int = 0
+    ) where Output: Codable {
+      self.id = id
+      batch = { try FleetBatch(chain, version, [(id: $0, input: input)]) }
+      output = { try $0.output(of: chain) }
+    }
+
+    /// Creates a progression.
+    ///
+    /// - Parameters:
+    ///   - progression: The stage to begin with.
+    ///   - id: The id within the step, or within the stage's job.
+    public init<P: Progression & Codable>(_ progression: P, id: String) where P.Result == Output {
+      self.id = id
+      batch = { try FleetBatch([(id: $0, progression: progression)]) }
+      output = { try $0.output(of: P.self) }
+    }
+
+    private init(
+      id: String,
+      batch: @escaping @Sendable (String) throws -> FleetBatch,
+      output: @escaping @Sendable (ChildEnd) throws -> Output
+    ) { (self.id, self.batch, self.output) = (id, batch, output) }
+
+    /// Returns the child with another output, so that one step can wait for children of different types.
+    ///
+    /// - Parameter transform: Returns the output from that of the child.
+    /// - Returns: The child.
+    public func map<New: Sendable>(_ transform: @escaping @Sendable (Output) throws -> New) -> FleetChild<New> {
+      FleetChild<New>(id: id, batch: batch) { [output] in try transform(output($0)) }
+    }
+  }
+
+  /// Children of one type, and how they are enqueued.
+  struct ChildBatch: Sendable {
+    var jobs: FleetBatch
+    let options: FleetOptions
+
+    /// Groups children by their types.
+    static func batches<Output>(
+      _ children: [(id: String, child: FleetChild<Output>)],
+      _ options: FleetOptions
+    ) throws -> [ChildBatch] {
+      var batches: [ChildBatch] = []
+      for (id, child) in children {
+        let jobs = try child.batch(id)
+        if let index = batches.firstIndex(where: { $0.jobs.name == jobs.name && $0.jobs.shape == jobs.shape }) {
+          batches[index].jobs.append(jobs)
+        } else {
+          batches.append(ChildBatch(jobs: jobs, options: options))
+        }
+      }
+      return batches
+    }
+  }
+
+  /// How a child has ended, as the step that waits for it stores it.
+  struct ChildEnd: Codable, Sendable {
+    let id: String
+    /// Nil when the fleet does not have the job any more.
+    var state: String?
+    var shape = 0
+    /// The last stage, or the outcome of a chain.
+    var stage: String?
+    var error: String?
+    var reason: String?
+
+    func output<Input: Codable, Output: Codable & Sendable>(of chain: Chain<Input, Output>) throws -> Output {
+      var failure: (any Error)?
+      do {
+        if let stage {
+          if state == FleetState.done.description { return try DurableValues(Output.self).decode(Array(stage.utf8)) }
+          if state == FleetState.failed.description { failure = try StoredOutcome.error(stage, of: chain.hostedName) }
+        }
+      } catch {
+        throw FleetError.unknownShape(id: id, reason: "its outcome cannot be read: \(error)")
+      }
+      throw failure ?? self.failure
+    }
+
+    func output<P: Progression & Codable>(of type: P.Type) throws -> P.Result {
+      guard state == FleetState.done.description else { throw failure }
+      guard let result = try StageCoder<P>().decode(stage, shape: shape, of: id).result else {
+        throw FleetError.unknownShape(id: id, reason: "the last stage has no result in this program")
+      }
+      return result
+    }
+
+    private var failure: FleetError {
+      switch state.map(FleetState.init) {
+      case .failed?: .failed(id: id, error: error ?? "no error was stored")
+      case .cancelled?: .cancelled(id: id, reason: reason)
+      default: .notFound(id: id)
+      }
+    }
+  }
+
+  extension Fleet {
+    /// Returns how jobs have ended, in the order of the ids; nil while one has not.
+    func ends(of ids: [String]) async throws -> [ChildEnd]? {
+      let running = "SELECT 1 FROM @.jobs WHERE id = ANY ($1) AND finished_at IS NULL LIMIT 1"
+      guard try await database.run(running, [.texts(ids)]).isEmpty else { return nil }
+      let rows = try await database.run(
+        """
+        SELECT id, state, shape, CASE WHEN starts_with(name, 'chain ') THEN stage ELSE coalesce(stage, first) END, error,
+          cancel_reason
+        FROM @.jobs WHERE id = ANY ($1)
+        """,
+        [.texts(ids)]
+      )
+      var ends: [String: ChildEnd] = [:]
+      for row in rows {
+        let (id, state) = (row.text(0) ?? "", FleetState(row.text(1) ?? ""))
+        guard state.isFinal else { return nil }
+        var end = ChildEnd(id: id, state: state.description, shape: Int(row.integer(2) ?? 0))
+        // What a job without a result has stored is its own.
+        if state == .done || state == .failed { end.stage = row.text(3) }
+        if state == .failed { end.error = row.text(4) }
+        if state == .cancelled { end.reason = row.text(5) }
+        ends[id] = end
+      }
+      return ids.map { ends[$0] ?? ChildEnd(id: $0) }
+    }
+  }
+#endif
