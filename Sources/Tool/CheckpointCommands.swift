@@ -275,6 +275,8 @@ struct StoredSteps {
       }
     case .undone(let number):
       for index in steps.indices where steps[index].number == number { steps[index].state = "undone" }
+    case .undoable(let number):
+      for index in steps.indices where steps[index].number == number { steps[index].isUndoable = true }
     case .settled(let path):
       for index in steps.indices where steps[index].name == path { steps[index].state = "undone" }
     case .attemptFailed(let path, let failure): end(Step(name: path, state: "failed", error: failure.text, end: time))

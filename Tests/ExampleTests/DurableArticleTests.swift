@@ -23,6 +23,34 @@ struct DurableArticleTests {
     try await order.resumeAll(in: store) { id, outcome in print("\(id): \(outcome)") }
   }
 
+  /// Stands in for the photos of an album.
+  actor Album {
+    private(set) var photos = [3, 5]
+
+    func expired() throws -> [Int] { photos }
+
+    func delete(_ photo: Int) throws { photos.removeAll { $0 == photo } }
+  }
+
+  @Test func `A chain without an input and an output is durable`() async throws {
+    let (photos, store) = (Album(), MemoryCheckpointStore())
+
+    let cleanUp = Chain("clean up") {
+      let old = try await step("find") { try await photos.expired() }
+      for photo in old { try await step("delete \(photo)") { try await photos.delete(photo) } }
+    }
+    try await cleanUp.run(id: "clean-up-2026-11-29", in: store)
+
+    #expect(await photos.photos.isEmpty)
+
+    let nightly = Chain("nightly") { try await step("count") { 3 } }
+    let ship = Chain("ship") { (parcel: Int) in try await step("send \(parcel)") {} }
+    let parcel = 7
+    let report = try await nightly.run(id: "nightly-2026-11-29", in: store)
+    try await ship.run(parcel, id: "ship-7", in: store)
+    #expect(report == 3)
+  }
+
   @Test func `The order survives a crash`() async throws {
     let cart = ["tea"]
     try await crashEverywhere { store in try await order.run(cart, id: "order", in: store) }

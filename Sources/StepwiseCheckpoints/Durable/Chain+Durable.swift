@@ -29,6 +29,8 @@ extension Chain where Input: Codable, Output: Codable {
   ///
   /// A run that has ended returns its value or throws its error without running anything, until `store.remove(id)`.
   ///
+  /// Chains without an input or an output have the same method, without the input or the value.
+  ///
   /// - Parameters:
   ///   - input: The first step's input. If its type is `Equatable`, it has to equal that of earlier runs with the id.
   ///   - id: The name of this piece of work: any Unicode text of 1 to 200 bytes.
@@ -80,7 +82,9 @@ extension Chain where Input: Codable, Output: Codable {
     let run = durable(input, id, store, version, maxValueSize, now)
     return start(with: run, cancelledBy: token)
   }
+}
 
+extension Chain {
   /// Continues a run with its stored input; undoes what is still to be undone.
   ///
   /// - Parameters:
@@ -91,6 +95,8 @@ extension Chain where Input: Codable, Output: Codable {
   /// - Returns: The last step's output.
   /// - Throws: ``CheckpointError/notStarted(id:location:)`` when the store holds no run with the id; otherwise what
   ///   `run(_:id:in:)` throws. A run that was cancelled throws `CancellationError` when everything is undone.
+  ///   ``CheckpointError/unstorable(id:location:step:reason:)`` when the input or the output is neither `Codable` nor
+  ///   `Void`.
   @discardableResult
   public nonisolated(nonsending) func resume(
     id: String,

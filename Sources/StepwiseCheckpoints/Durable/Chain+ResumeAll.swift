@@ -9,7 +9,7 @@ public import Stepwise
   public import Foundation
 #endif
 
-extension Chain where Input: Codable, Output: Codable {
+extension Chain {
   /// Continues all runs of this chain that an earlier process left behind, concurrently.
   ///
   /// Each run is resumed as `resume(id:in:)` does it, and no run keeps another from continuing: neither one that fails,

@@ -13,6 +13,8 @@ package enum DurableEvent: Hashable, Sendable {
   /// These steps are going to be undone.
   case undoing([Int])
   case undone(Int)
+  /// The step has completed without an undo, and the code has one now.
+  case undoable(Int)
   /// The step has nothing to undo any more, although its value could not be stored.
   case settled(String)
   /// The attempt in a scope has failed, and what it completed is going to be undone.
@@ -117,6 +119,7 @@ extension DurableEvent {
     case .abandoned: bytes.event(15)
     case .attemptFailed(let scope, let failure): bytes.event(16, scope, failure)
     case .received(let signal): bytes.event(17, signal)
+    case .undoable(let number): bytes.event(19, number)
     }
   }
 
@@ -146,6 +149,7 @@ extension DurableEvent {
     case 15: self = .abandoned
     case 16: self = .attemptFailed(try reader.read(), try reader.read())
     case 17: self = .received(try reader.read())
+    case 19: self = .undoable(try reader.read())
     case let tag: throw DataError(reason: "it contains an unknown event, \(tag)")
     }
   }

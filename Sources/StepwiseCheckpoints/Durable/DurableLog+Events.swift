@@ -104,6 +104,8 @@ extension DurableLog {
     case .undoing(let numbers): undoing.formUnion(numbers)
     case .undone(let number):
       if let key = keys[number] { records[key]?.isUndone = true }
+    case .undoable(let number):
+      if let key = keys[number] { records[key]?.isUndoable = true }
     case .settled(let key): begun.remove(key)
     case .attemptFailed(let scope, let failure): failedAttempts[scope] = failure
     case .attemptEnded(let key, let attempt):
@@ -175,7 +177,7 @@ extension DurableLog {
       case .completed(let key, _, let number, _, _), .failed(let key, _, let number, _, _):
         records[key]?.number == number
       case .undoing(let numbers): numbers.contains { keys[$0] != nil }
-      case .undone(let number): keys[number] != nil
+      case .undone(let number), .undoable(let number): keys[number] != nil
       case .attemptFailed(let scope, _): failedAttempts[scope] != nil
       case .attemptEnded(let key, let attempt): attempts[key] == attempt
       case .decided(let key, let branch): decisions[key] == branch

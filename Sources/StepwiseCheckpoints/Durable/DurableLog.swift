@@ -15,7 +15,7 @@ package struct DurableLog: Sendable {
     package let end: Result<[UInt8], StoredFailure>
     /// Whether its task was cancelled, which may come before the step in a replay.
     package var isInterrupted = false
-    package let isUndoable: Bool
+    package internal(set) var isUndoable: Bool
     package internal(set) var isUndone = false
 
     /// Whether the step may have something to undo.

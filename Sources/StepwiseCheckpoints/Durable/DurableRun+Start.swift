@@ -7,6 +7,8 @@ import Stepwise
 
 extension DurableRun {
   func begin(_ interrupt: @escaping @Sendable (String?) -> Void) async throws -> JournalStart {
+    // Before the first body.
+    _ = (try inputs, try outputs)
     let holder: LeaseHolder
     do {
       holder = try await LeaseHolder(id, of: store, LeaseClock(ContinuousClock()))
@@ -123,6 +125,7 @@ extension DurableRun {
 
   func saveStart(under lease: CheckpointLease) async throws -> DurableRecord? {
     guard let input = settings.input else { return nil }
+    let inputs = try inputs
     let bytes: [UInt8]
     do { bytes = try inputs.stored(input).bytes } catch {
       throw unstorable("its input", StoredReason.text(error))

@@ -32,8 +32,7 @@ extension DurableRun {
       throw stop(throwing: CheckpointError.stepOutside(id: id, location: location, step: step.name))
     }
     guard let values = DurableValues<Value>() else {
-      let reason = "its type, \(Value.self), is not Codable; return a struct or an enum that conforms to Codable"
-      throw stop(throwing: unstorable(step.name, reason))
+      throw stop(throwing: unstorable(step.name, DurableValues<Value>.refusal(of: Value.self)))
     }
     guard let (key, thread) = position.name(step) else {
       throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
@@ -137,7 +136,13 @@ extension DurableRun {
     switch record.end {
     case .failure(let failure): throw failure.error(of: step.name)
     case .success(let bytes):
-      let isOutstanding = state.withLock { !$0.log.isUndone(record.number) }
+      let isOutstanding = state.withLock { state in
+        // An undo that was added to the code applies to what it would have undone.
+        if step.isUndoable, !record.isUndoable, state.log.keys[record.number] == key {
+          enqueue(.undoable(record.number), &state)
+        }
+        return !state.log.isUndone(record.number)
+      }
       if isOutstanding, !step.isUndoable {
         throw stop(throwing: different(stored: "\(key), with undo", code: key))
       }

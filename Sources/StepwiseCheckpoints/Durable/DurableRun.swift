@@ -34,11 +34,7 @@ final class DurableRun: RunJournal {
   let patience = Patience.current
   let state = Lock(DurableState())
 
-  init<Input: Codable & Sendable, Output: Codable & Sendable>(
-    of chain: Chain<Input, Output>.Type,
-    _ settings: Settings,
-    in store: any CheckpointStore
-  ) {
+  init<Input, Output>(of chain: Chain<Input, Output>.Type, _ settings: Settings, in store: any CheckpointStore) {
     self.settings = settings
     self.store = store
     (input, output) = (Input.self, Output.self)
@@ -156,13 +152,20 @@ final class DurableRun: RunJournal {
   /// Whether the innermost run around the code is this one.
   var isCurrent: Bool { Scope.currentJournal === self }
 
-  var inputs: DurableValues<any Sendable> { DurableValues(erasing: input) }
-  var outputs: DurableValues<any Sendable> { DurableValues(erasing: output) }
+  var inputs: DurableValues<any Sendable> { get throws { try values(of: input, "its input") } }
+  var outputs: DurableValues<any Sendable> { get throws { try values(of: output, "its output") } }
+
+  private func values(of type: any Sendable.Type, _ what: String) throws -> DurableValues<any Sendable> {
+    guard let values = DurableValues<any Sendable>(erasing: type) else {
+      throw unstorable(what, DurableValues<any Sendable>.refusal(of: type))
+    }
+    return values
+  }
 
   /// Settled when the run has released its lease.
   let ended = Once<Void>()
-  private let input: any (Codable & Sendable).Type
-  private let output: any (Codable & Sendable).Type
+  private let input: any Sendable.Type
+  private let output: any Sendable.Type
 }
 
 /// Ends a check of a stored run where the stored steps end.

@@ -9,19 +9,41 @@ import Stepwise
   import Foundation
 #endif
 
-/// How the values of a type are stored: as JSON, and `Void` as nothing.
+/// How the values of a type are stored: as JSON, `Void` as nothing, and `Void?` as whether there is a value.
 package struct DurableValues<Value> {
-  private let codable: (any Codable.Type)?
-
-  /// Nil for a type that cannot be stored.
-  init?() {
-    codable = Value.self as? any Codable.Type
-    guard codable != nil || Value.self == Void.self else { return nil }
+  private enum Form {
+    case json(any Codable.Type)
+    case void
+    case optionalVoid
   }
 
-  package init(_ type: Value.Type) where Value: Codable { codable = type }
+  private let form: Form
 
-  init(erasing type: any Codable.Type) where Value == any Sendable { codable = type }
+  /// Nil for a type that cannot be stored.
+  init?() { self.init(storing: Value.self) }
+
+  package init(_ type: Value.Type) where Value: Codable { form = .json(type) }
+
+  package init(_ type: Void.Type) where Value == Void { form = .void }
+
+  init?(erasing type: any Sendable.Type) where Value == any Sendable { self.init(storing: type) }
+
+  private init?(storing type: Any.Type) {
+    if let type = type as? any Codable.Type {
+      form = .json(type)
+    } else if type == Void.self {
+      form = .void
+    } else if type == Void?.self {
+      form = .optionalVoid
+    } else {
+      return nil
+    }
+  }
+
+  /// Why a type cannot be stored.
+  static func refusal(of type: Any.Type) -> String {
+    "its type, \(type), is not Codable; return a struct or an enum that conforms to Codable"
+  }
 
   /// Returns the bytes of a value, and the value that is decoded from them.
   ///
@@ -34,12 +56,20 @@ package struct DurableValues<Value> {
   }
 
   package func encode(_ value: Value) throws -> [UInt8] {
-    guard let codable else { return [] }
-    return try encode(value, as: codable)
+    switch form {
+    case .json(let type): try encode(value, as: type)
+    case .void: []
+    case .optionalVoid: Array(((value as? Void?) ?? nil) == nil ? "null".utf8 : "{}".utf8)
+    }
   }
 
   package func decode(_ bytes: [UInt8]) throws -> Value {
-    let decoded: Any = try codable.map { try JSONDecoder.ofStages.decode($0, from: Data(bytes)) } ?? ()
+    let decoded: Any =
+      switch form {
+      case .json(let type): try JSONDecoder.ofStages.decode(type, from: Data(bytes))
+      case .void: ()
+      case .optionalVoid: (bytes.elementsEqual("null".utf8) ? nil : ()) as Void? as Any
+      }
     guard let value = decoded as? Value else {
       throw DataError(reason: "it is not a \(Value.self)")
     }

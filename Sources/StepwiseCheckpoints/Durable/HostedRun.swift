@@ -27,7 +27,7 @@ package struct HostedRun: Sendable {
   package func waits() -> [DurableWait] { run.state.withLock { $0.waits.all } }
 }
 
-extension Chain where Input: Codable, Output: Codable {
+extension Chain {
   /// The name under which a host stores runs of the chain.
   package nonisolated var hostedName: String { DurableRecord.name(storedName) }
 
@@ -35,8 +35,10 @@ extension Chain where Input: Codable, Output: Codable {
   ///
   /// - Throws: An error of the encoder, or when the input changes when it is stored.
   package nonisolated func hostedStart(_ input: Input) throws -> String {
-    let bytes = try DurableValues(Input.self).stored(input).bytes
-    return HostedStart.text(DurableStart.newIdentity(), input: String(decoding: bytes, as: UTF8.self))
+    guard let values = DurableValues<Input>() else {
+      throw DataError(reason: DurableValues<Input>.refusal(of: Input.self))
+    }
+    return HostedStart.text(DurableStart.newIdentity(), input: HostedValue.text(try values.stored(input).bytes))
   }
 
   /// Creates a run whose record the store has.
@@ -85,6 +87,11 @@ extension CheckpointRecord {
   package var hostedEntry: [UInt8] { Array(stage.dropFirst(4)) }
 }
 
+/// An input or an output as JSON, as which `Void` is an empty object.
+private enum HostedValue {
+  static func text(_ bytes: [UInt8]) -> String { bytes.isEmpty ? "{}" : String(decoding: bytes, as: UTF8.self) }
+}
+
 /// How a run begins, as JSON whose parts are found without parsing it.
 private enum HostedStart {
   private static let (opening, middle, closing) = (#"{"run":""#, #"","input":"#, "}")
@@ -105,7 +112,7 @@ private enum HostedStart {
 extension StoredOutcome {
   /// The output's JSON; the bytes of any other outcome in base 64, as a JSON string.
   package var text: String {
-    if case .resolved(let bytes) = self { return String(decoding: bytes, as: UTF8.self) }
+    if case .resolved(let bytes) = self { return HostedValue.text(bytes) }
     return "\"" + Data(DurableEvent.bytes(of: [.concluded(self)])).base64EncodedString() + "\""
   }
 

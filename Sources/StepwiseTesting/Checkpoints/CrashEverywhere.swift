@@ -141,7 +141,7 @@ public func crashEverywhere<Output: Equatable & Sendable>(
   return crashes
 }
 
-extension Chain where Input: Codable, Output: Codable {
+extension Chain {
   /// Replays the unfinished runs that a store holds, without running the body of a step, an undo or `onError`.
   ///
   /// Use it in a test before a deployment, with a copy of the runs in production, to find those that the new code cannot
