@@ -64,6 +64,20 @@
     }
 
     @Test
+    func `A chain without an input and an output is a job`() async throws {
+      let photos = Journal()
+      let cleanUp = Chain("clean up") { try await step("delete") { photos.add("delete") } }
+      let fleet = test.fleet()
+      fleet.register(cleanUp)
+      let clean: @Sendable () async throws -> Void = {
+        try await fleet.enqueue(cleanUp, id: "clean-up-2026-11-29")
+        try await fleet.result(of: "clean-up-2026-11-29", as: cleanUp)
+      }
+      try await test.withWorkers([fleet]) { () async throws in try await clean() }
+      #expect(photos.all == ["delete"])
+    }
+
+    @Test
     func `Customers take turns`() async throws {
       let fleet = test.fleet(slots: 1)
       fleet.register(Import.self)

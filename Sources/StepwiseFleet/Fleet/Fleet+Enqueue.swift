@@ -81,7 +81,7 @@
     /// - Throws: ``FleetError`` when the id or the input cannot be stored, or a job of another type has the id;
     ///   ``PostgresError``.
     @discardableResult
-    @concurrent public func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
+    @concurrent public func enqueue<Input: Codable & Sendable, Output>(
       _ chain: Chain<Input, Output>,
       _ input: Input,
       id: String,
@@ -104,7 +104,7 @@
     /// - Throws: ``FleetError`` when an id or an input cannot be stored, or a job of another type has an id; then the
     ///   others are added. ``PostgresError``.
     @discardableResult
-    @concurrent public func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
+    @concurrent public func enqueue<Input: Codable & Sendable, Output>(
       _ chain: Chain<Input, Output>,
       _ inputs: [(id: String, input: Input)],
       version: Int = 0,
@@ -126,7 +126,7 @@
     ///   - options: Priority, key and time of all of them.
     ///   - execute: Runs a statement in the transaction, with its parameters bound as text; once for each 5,000 runs.
     /// - Throws: ``FleetError`` when an id or an input cannot be stored; what the closure throws.
-    public nonisolated(nonsending) func enqueue<Input: Codable & Sendable, Output: Codable & Sendable>(
+    public nonisolated(nonsending) func enqueue<Input: Codable & Sendable, Output>(
       _ chain: Chain<Input, Output>,
       _ inputs: [(id: String, input: Input)],
       version: Int = 0,
@@ -321,7 +321,7 @@
       }
     }
 
-    init<Input: Codable & Sendable, Output: Codable & Sendable>(
+    init<Input, Output>(
       _ chain: Chain<Input, Output>,
       _ version: Int,
       _ inputs: ArraySlice<(id: String, input: Input)>

@@ -38,16 +38,33 @@
     /// - Throws: The error of the step that failed the run, once its undos are complete: the same one if its type is
     ///   `Codable`, otherwise a `StepFailure`. ``FleetError`` when the run was cancelled, is dead-lettered or does not
     ///   exist; ``PostgresError``; `CancellationError`.
-    @concurrent public func result<Input: Codable & Sendable, Output: Codable & Sendable>(
+    @concurrent public func result<Input, Output: Codable & Sendable>(
       of id: String,
       as chain: Chain<Input, Output>
     ) async throws -> Output {
-      let name = chain.hostedName
+      try await output(of: id, chain.hostedName, DurableValues(Output.self))
+    }
+
+    /// Waits until a chain without an output is done, wherever it runs.
+    ///
+    /// Cancelling the calling Task ends the wait and not the run.
+    ///
+    /// - Parameters:
+    ///   - id: The id.
+    ///   - chain: The chain that was enqueued.
+    /// - Throws: The error of the step that failed the run, once its undos are complete: the same one if its type is
+    ///   `Codable`, otherwise a `StepFailure`. ``FleetError`` when the run was cancelled, is dead-lettered or does not
+    ///   exist; ``PostgresError``; `CancellationError`.
+    @concurrent public func result<Input>(of id: String, as chain: Chain<Input, Void>) async throws {
+      try await output(of: id, chain.hostedName, DurableValues(Void.self))
+    }
+
+    private func output<Output>(of id: String, _ name: String, _ values: DurableValues<Output>) async throws -> Output {
       let (status, outcome) = try await end(of: id, name: name)
       var failure: (any Error)?
       do {
         if let text = outcome.text(1) {
-          if status.state == .done { return try DurableValues(Output.self).decode(Array(text.utf8)) }
+          if status.state == .done { return try values.decode(Array(text.utf8)) }
           if status.state == .failed { failure = try StoredOutcome.error(text, of: name) }
         }
       } catch {

@@ -74,8 +74,7 @@
       limits: FleetLimits = .none,
       isRetryable: @escaping @Sendable (any Error) -> Bool = { _ in true }
     ) {
-      let registration = FleetRegistration(type, retry: retry, limits: limits, isRetryable: isRetryable)
-      registrations.withLock { $0[registration.name] = registration }
+      register(FleetRegistration(type, retry: retry, limits: limits, isRetryable: isRetryable))
     }
 
     /// Lets the workers of this process run a chain, under its name.
@@ -94,20 +93,38 @@
     ///     without a further step having ended.
     ///   - limits: How many runs of the chain run and start at once, over the whole fleet.
     ///   - onFailure: What becomes of a run that fails.
-    public func register<Input: Codable & Sendable, Output: Codable & Sendable>(
+    public func register<Input, Output: Codable & Sendable>(
       _ chain: Chain<Input, Output>,
       version: Int = 0,
       retry: RetryPolicy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1), cap: .seconds(600))),
       limits: FleetLimits = .none,
       onFailure: FleetFailurePolicy = .undo
     ) {
-      let registration = FleetRegistration(
-        chain,
-        version: version,
-        retry: retry,
-        limits: limits,
-        onFailure: onFailure
-      )
+      register(FleetRegistration(chain, version: version, retry: retry, limits: limits, onFailure: onFailure))
+    }
+
+    /// Lets the workers of this process run a chain without an output, under its name.
+    ///
+    /// It is a job like any other chain; a wait for its result returns when it is done.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain.
+    ///   - version: The highest version of runs that this code knows; workers claim no run of a higher one.
+    ///   - retry: How often a run is continued after an undo that failed, changed code, or the death of its worker,
+    ///     without a further step having ended.
+    ///   - limits: How many runs of the chain run and start at once, over the whole fleet.
+    ///   - onFailure: What becomes of a run that fails.
+    public func register<Input>(
+      _ chain: Chain<Input, Void>,
+      version: Int = 0,
+      retry: RetryPolicy = RetryPolicy(maxAttempts: 5, backoff: .exponential(from: .seconds(1), cap: .seconds(600))),
+      limits: FleetLimits = .none,
+      onFailure: FleetFailurePolicy = .undo
+    ) {
+      register(FleetRegistration(chain, version: version, retry: retry, limits: limits, onFailure: onFailure))
+    }
+
+    private func register(_ registration: FleetRegistration) {
       registrations.withLock { $0[registration.name] = registration }
     }
   }

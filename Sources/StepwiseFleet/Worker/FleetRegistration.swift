@@ -58,7 +58,7 @@
       }
     }
 
-    init<Input: Codable & Sendable, Output: Codable & Sendable>(
+    init<Input, Output>(
       _ chain: Chain<Input, Output>,
       version: Int,
       retry: RetryPolicy,

@@ -88,7 +88,7 @@
     /// - Throws: ``FleetError`` when the id, the input or the signal cannot be stored, when a job of another type has the
     ///   id, or when the job has ended and has not received the signal; ``PostgresError``.
     @discardableResult
-    @concurrent public func enqueue<Input: Codable & Sendable, Output: Codable & Sendable, Signal: Codable & Sendable>(
+    @concurrent public func enqueue<Input: Codable & Sendable, Output, Signal: Codable & Sendable>(
       _ chain: Chain<Input, Output>,
       _ input: Input,
       id: String,
@@ -99,6 +99,36 @@
       signalID message: String
     ) async throws -> Bool {
       let batch = try FleetBatch(chain, version, [(id: id, input: input)])
+      return try await start(batch, id, options, SignalText(value, named: name, id: message, to: id), name)
+    }
+
+    /// Enqueues a run of a chain without an input, unless the fleet has a job with the id, and sends the run a signal:
+    /// signal with start.
+    ///
+    /// Both are one transaction, and both are idempotent: a job exists once under its id, and it receives the signal once.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain; only its name is stored.
+    ///   - id: The name of this piece of work: 1 to 200 bytes of UTF-8 without NUL.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    ///   - options: Priority, key and time.
+    ///   - value: The signal.
+    ///   - name: The name of the signal: that of the step that waits, unless the step names another one.
+    ///   - message: The identity of the signal: the job receives a further one with the same identity only once.
+    /// - Returns: A Boolean value that indicates whether the id was free.
+    /// - Throws: ``FleetError`` when the id or the signal cannot be stored, when a job of another type has the id, or when
+    ///   the job has ended and has not received the signal; ``PostgresError``.
+    @discardableResult
+    @concurrent public func enqueue<Output, Signal: Codable & Sendable>(
+      _ chain: Chain<Void, Output>,
+      id: String,
+      version: Int = 0,
+      options: FleetOptions = FleetOptions(),
+      sending value: Signal,
+      signal name: String,
+      signalID message: String
+    ) async throws -> Bool {
+      let batch = try FleetBatch(chain, version, [(id: id, input: ())])
       return try await start(batch, id, options, SignalText(value, named: name, id: message, to: id), name)
     }
 
