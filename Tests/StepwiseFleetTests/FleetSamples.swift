@@ -35,6 +35,19 @@
     try await fleet.apply(.retry, to: filter) { print("\($0.changedCount) of \(count)") }
   }
 
+  private func tags(_ fleet: Fleet, _ file: String) async throws {
+    try await fleet.enqueue(Import.start(file), id: "import-43", options: FleetOptions(tags: ["gpu", "tenant:7"]))
+    try await fleet.apply(.retry, to: FleetFilter(states: [.failed], tag: "tenant:7"))
+  }
+
+  private func configurations(_ server: String) -> [FleetConfiguration] {
+    let fleet = Fleet(server, configuration: FleetConfiguration(tags: .only(["gpu"])))
+    fleet.register(Import.self)
+    let gpus = FleetConfiguration(tags: .only(["gpu"]))
+    let others = FleetConfiguration(tags: .except(["gpu"]))
+    return [gpus, others]
+  }
+
   private enum Probe { case ok, serviceUnavailable }
 
   private func probe(_ fleet: Fleet) -> Probe {

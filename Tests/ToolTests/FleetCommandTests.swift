@@ -58,6 +58,21 @@
       }
     }
 
+    // G235
+    @Test
+    func `Jobs are listed and changed by tag, and a wrong tag is named`() async throws {
+      try await withFleet { sample, fleet in
+        try await sample.fleet.database.run("UPDATE @.jobs SET tags = '{gpu}' WHERE id = 'mail-1'")
+        let jobs = await fleet("jobs", "--tag", "gpu", "--json").object?["jobs"] as? [[String: Any]]
+        #expect(jobs?.map { $0["id"] as? String } == ["mail-1"])
+        #expect(jobs?.first?["tags"] as? String == "gpu")
+        let unknown = await fleet("retry", "--tag", "tpu")
+        #expect(unknown.code == .failure && unknown.error.contains("\"tpu\""), "\(unknown)")
+        let malformed = await fleet("retry", "--tag", "a,b")
+        #expect(malformed.code == .usage && malformed.error.contains("\"a,b\""), "\(malformed)")
+      }
+    }
+
     @Test
     func `Jobs are listed by state, name and text, in pages`() async throws {
       try await withFleet { _, fleet in

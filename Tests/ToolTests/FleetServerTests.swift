@@ -148,6 +148,9 @@
         #expect(try await site.send("jobs").text.contains("hunter2") == false)
         let missing = try await site.send("job?id=other")
         #expect(try await site.send("jobs?state=lost").status == 400)
+        #expect(try await site.send("jobs?tag=a,b").status == 400)
+        let unknown = try await site.post("bulk", "action=retry&tag=none")
+        #expect(unknown.text.contains("No job of the fleet has the tag none"))
         #expect(missing.status == 404 && missing.text.contains("does not exist"))
       }
     }

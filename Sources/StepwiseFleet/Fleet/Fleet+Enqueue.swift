@@ -22,7 +22,7 @@
     ///   - id: The name of this piece of work: 1 to 200 bytes of UTF-8 without NUL.
     ///   - options: Priority, key and time.
     /// - Returns: A Boolean value that indicates whether the id was free.
-    /// - Throws: ``FleetError`` when the id or the stage cannot be stored, or a job of another type has the id;
+    /// - Throws: ``FleetError`` when the id, a tag or the stage cannot be stored, or a job of another type has the id;
     ///   ``PostgresError``.
     @discardableResult
     @concurrent public func enqueue<P: Progression & Codable>(
@@ -221,6 +221,7 @@
       if options.key?.utf8.contains(0) == true {
         throw FleetError.unstorable(id: batch.ids.first ?? "", reason: "its key contains a NUL")
       }
+      try FleetTags.check(options.tags)
       let (isAbsolute, seconds) = options.start.seconds
       // It would never start.
       guard seconds < .infinity else {
@@ -230,6 +231,7 @@
         .texts(batch.ids), .texts(batch.stages), .text(batch.name), .integer(Int64(batch.shape)),
         .integer(Int64(options.priority)), .text(options.key), .real(seconds), .flag(isAbsolute),
         .flag(options.keepsStages), .text(parent), .text(channel),
+        .tags(options.tags),
       ]
     }
 
@@ -245,7 +247,7 @@
         case .nothing: "DO NOTHING"
         case .finished:
           """
-          DO UPDATE SET seq = DEFAULT, turn = EXCLUDED.turn, name = EXCLUDED.name, key = EXCLUDED.key, priority = EXCLUDED.priority,
+          DO UPDATE SET seq = DEFAULT, turn = EXCLUDED.turn, name = EXCLUDED.name, key = EXCLUDED.key, tags = EXCLUDED.tags, priority = EXCLUDED.priority,
             state = EXCLUDED.state, run_at = EXCLUDED.run_at, attempt = 0, deaths = 0, worker = NULL,
             cancel_requested = EXCLUDED.cancel_requested, cancel_reason = EXCLUDED.cancel_reason, keeps_stages = EXCLUDED.keeps_stages, version = 1, first_shape = EXCLUDED.first_shape,
             first = EXCLUDED.first, shape = EXCLUDED.shape, stage = NULL, error = NULL, note = NULL, parent = EXCLUDED.parent,
@@ -266,12 +268,13 @@
         ), added AS (
           INSERT INTO @.jobs (
             id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, parent, cancel_requested,
-            cancel_reason, finished_at, turn
+            cancel_reason, finished_at, turn, tags
           )
           SELECT j.id, $3::text, $6::text, $5::bigint, CASE WHEN c.is_set THEN 'cancelled'
               WHEN due.run_at > clock_timestamp() THEN 'scheduled' ELSE 'queued' END,
             due.run_at, $9::boolean, $4::bigint, j.stage, $4::bigint, $10::text, coalesce(c.is_set, false), c.reason,
-            CASE WHEN c.is_set THEN clock_timestamp() END, due.turn + CASE WHEN $6::text IS NULL THEN 0 ELSE j.n - 1 END
+            CASE WHEN c.is_set THEN clock_timestamp() END, due.turn + CASE WHEN $6::text IS NULL THEN 0 ELSE j.n - 1 END,
+            $12::text[]
           FROM due CROSS JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS j(id, stage, n) LEFT JOIN cancelled c ON true
           ON CONFLICT (id) \(conflict)
           RETURNING id, state
@@ -378,6 +381,10 @@
     /// customer with 100,000 jobs does not stop the others. A job without a key waits for no turn; give each job of such a
     /// type a key. ``FleetLimits/runningPerKey`` limits how many jobs of a key run at once.
     public var key: String?
+    /// What a job is marked with, for workers that take only some jobs, and for filters: `["gpu", "tenant:7"]`.
+    ///
+    /// A tag has 1 to 255 characters: ASCII letters, digits, `_`, `-`, `.` or `:`.
+    public var tags: Set<String>
     /// When the job may start.
     public var start: Start
     /// A Boolean value that indicates whether each stage is stored, not only the last: to stream all and to fork.
@@ -391,12 +398,14 @@
     public init(
       priority: Int = 0,
       key: String? = nil,
+      tags: Set<String> = [],
       start: Start = .now,
       keepsStages: Bool = true,
       replacing: Replacement = .nothing
     ) {
       self.priority = priority
       self.key = key
+      self.tags = tags
       self.start = start
       self.keepsStages = keepsStages
       self.replacing = replacing

@@ -158,6 +158,8 @@
     ///
     /// They look once a minute, and remove at most 1,000 at a time, as ``Fleet/prune(olderThan:states:)`` does.
     public var retention: Duration?
+    /// Which jobs of the registered types this process takes, by their tags.
+    public var tags: FleetTags
 
     /// Creates a configuration; each parameter sets the property of its name.
     public init(
@@ -170,7 +172,8 @@
       listens: Bool = true,
       workerName: String = "",
       maxParked: Int = 1_000,
-      retention: Duration? = nil
+      retention: Duration? = nil,
+      tags: FleetTags = .all
     ) {
       self.schema = schema
       self.slots = max(1, slots)
@@ -182,6 +185,7 @@
       self.workerName = workerName
       self.maxParked = max(0, maxParked)
       self.retention = retention
+      self.tags = tags
     }
   }
 #endif

@@ -10,6 +10,8 @@
     public var name: String?
     /// The key.
     public var key: String?
+    /// A tag.
+    public var tag: String?
     /// A text that the error contains; a number in it matches any number.
     public var error: String?
     /// A text that the id, the key or the error contains.
@@ -22,6 +24,7 @@
       states: Set<FleetState> = [],
       name: String? = nil,
       key: String? = nil,
+      tag: String? = nil,
       error: String? = nil,
       text: String? = nil,
       age: Duration? = nil
@@ -29,6 +32,7 @@
       self.states = states
       self.name = name
       self.key = key
+      self.tag = tag
       self.error = error
       self.text = text
       self.age = age
@@ -112,7 +116,8 @@
     ///   - isDryRun: A Boolean value that indicates whether to count the jobs only.
     ///   - onProgress: Called after each batch.
     /// - Returns: The numbers of jobs.
-    /// - Throws: ``FleetError/refused(reason:)`` when the filter matches no job, or every job without `includesAll`, or the
+    /// - Throws: ``FleetError/invalidTag(tag:reason:)`` and ``FleetError/unknownTag(tag:)``, which name the tag of the filter;
+    ///   ``FleetError/refused(reason:)`` when the filter matches no job, or every job without `includesAll`, or the
     ///   change applies to none of those; ``PostgresError``; `CancellationError` between two batches.
     @discardableResult
     @concurrent public func apply(
@@ -122,6 +127,7 @@
       isDryRun: Bool = false,
       onProgress: @Sendable (FleetProgress) -> Void = { _ in }
     ) async throws -> FleetProgress {
+      try filter.check()
       let matches = filter.condition
       let counts = try await database.run(
         """
@@ -133,7 +139,10 @@
         matches.parameters
       ).first
       let (matched, applicable) = (Int(counts?.integer(0) ?? 0), Int(counts?.integer(1) ?? 0))
-      if matched == 0 { throw FleetError.refused(reason: "the filter matches 0 jobs") }
+      if matched == 0 {
+        try await check(tagOf: filter)
+        throw FleetError.refused(reason: "the filter matches 0 jobs")
+      }
       if counts?.isTrue(2) == true, !includesAll {
         throw FleetError.refused(
           reason: "the filter matches all \(matched) jobs of the fleet; includesAll, or --all, permits that"
@@ -167,6 +176,13 @@
         onProgress(progress)
         last = next
       }
+    }
+
+    /// Throws for a tag that no job has.
+    private func check(tagOf filter: FleetFilter) async throws {
+      guard let tag = filter.tag else { return }
+      let known = "SELECT FROM @.jobs WHERE tags && ARRAY[$1::text] LIMIT 1"
+      if try await database.run(known, [.text(tag)]).isEmpty { throw FleetError.unknownTag(tag: tag) }
     }
 
     /// Sets the priority of a job that has not ended.
@@ -252,6 +268,11 @@
   }
 
   extension FleetFilter {
+    /// - Throws: ``FleetError/invalidTag(tag:reason:)``.
+    package func check() throws(FleetError) {
+      if let tag { try FleetTags.check([tag]) }
+    }
+
     /// The condition in SQL, and its parameters.
     var condition: (sql: String, parameters: [PostgresValue]) {
       var (conditions, parameters) = ([String](), [PostgresValue]())
@@ -267,6 +288,7 @@
       }
       add(Self.text(name)) { "name = \($0)" }
       add(Self.text(key)) { "key = \($0)" }
+      add(Self.text(tag)) { "tags && ARRAY[\($0)::text]" }
       add(Self.text(error)) { "position(\(Self.normalized("\($0)::text")) IN \(Self.normalized("error"))) > 0" }
       add(Self.text(text)) {
         "(position(\($0)::text IN id) > 0 OR position(\($0) IN key) > 0 OR position(\($0) IN error) > 0)"

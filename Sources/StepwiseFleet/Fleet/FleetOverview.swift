@@ -113,12 +113,13 @@
     ///   - last: ``FleetPage/next`` of the page before; nil for the first page.
     ///   - limit: How many jobs at most.
     /// - Returns: The page.
-    /// - Throws: ``PostgresError``.
+    /// - Throws: ``FleetError/invalidTag(tag:reason:)``; ``PostgresError``.
     @concurrent public func jobs(
       matching filter: FleetFilter,
       after last: String? = nil,
       limit: Int = 100
     ) async throws -> FleetPage {
+      try filter.check()
       let (limit, condition) = (max(1, limit), filter.condition)
       let count = condition.parameters.count
       let rows = try await database.run(

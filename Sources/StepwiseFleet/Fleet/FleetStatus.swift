@@ -67,6 +67,8 @@
     public let priority: Int
     /// The key, if it has one.
     public let key: String?
+    /// The tags, in their order.
+    public let tags: [String]
     /// The id of the job that enqueued it as a child; nil for other jobs.
     public let parent: String?
     /// When the job was enqueued.
@@ -108,7 +110,7 @@
       extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
       state IN ('failed', 'cancelled'),
       state IN ('failed', 'cancelled') AND starts_with(name, 'chain ') AND stage IS NOT NULL,
-      extract(epoch FROM paused_at)::float8, \(wait), note
+      extract(epoch FROM paused_at)::float8, \(wait), note, array_to_string(tags, ',')
       """
     }
 
@@ -135,6 +137,7 @@
       pausedAt = row.date(19)
       wait = FleetWait(json: row.text(20))
       note = row.text(21)
+      tags = (row.text(22) ?? "").split(separator: ",").map(String.init)
     }
   }
 
@@ -193,6 +196,12 @@
 
     /// A change by filter is not made.
     case refused(reason: String)
+
+    /// The tag is malformed, for this reason.
+    case invalidTag(tag: String, reason: String)
+
+    /// The filter names a tag that no job of the fleet has.
+    case unknownTag(tag: String)
   }
 
   extension FleetError: CustomStringConvertible {
@@ -220,6 +229,8 @@
         "step \"\(step)\" has two children with the id \"\(id)\"; each needs its own"
       case .notContinuable(let id, let reason): "job \"\(id)\" cannot be continued: \(reason)"
       case .invalidSchedule(let name, let reason): "schedule \"\(name)\": \(reason)"
+      case .invalidTag(let tag, let reason): "tag \"\(tag)\": \(reason)"
+      case .unknownTag(let tag): "nothing was changed: no job of the fleet has the tag \"\(tag)\""
       case .refused(let reason): "nothing was changed: \(reason)"
       }
     }

@@ -35,6 +35,8 @@
       public static let type = Reason(description: "type")
       /// No worker with a lease knows the version that stored the stage.
       public static let version = Reason(description: "version")
+      /// No worker with a lease that knows the version takes a job with its tags.
+      public static let tag = Reason(description: "tag")
       /// The limits of the name do not admit another job.
       public static let limit = Reason(description: "limit")
       /// The workers that know the type have no free slot, or are about to claim the job.
@@ -43,7 +45,8 @@
 
     /// What the job waits for.
     public let reason: Reason
-    /// The names of the signals, the ids of at most ten children, the version, the limit, or how many slots are taken.
+    /// The names of the signals, the ids of at most ten children, the version, the tags, the limit, or how many slots are
+    /// taken.
     public let details: [String]
     /// How many children the job waits for, those included that have ended; nil for another reason.
     public let childCount: Int?
@@ -69,6 +72,7 @@
       case .jobPause: "the job to be resumed"
       case .type: "a worker that knows its type"
       case .version: "a worker that knows version \(list)"
+      case .tag: details.isEmpty ? "a worker that takes jobs without a tag" : "a worker that takes its tag \(list)"
       case .limit: "a limit of its name: \(list)"
       default: "a slot: \(list)"
       }

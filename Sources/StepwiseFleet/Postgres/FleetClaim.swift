@@ -8,6 +8,31 @@
       coalesce(k.rank, -9223372036854775808) AS rank, coalesce(k.turn, 0) AS turn, coalesce(k.run_at, '-infinity') AS run_at, coalesce(k.seq, 0) AS seq
       """
 
+    /// Stores where claims begin for a while, after one that read many entries.
+    private static let marking = """
+      entries := pg_stat_get_xact_tuples_returned('@.jobs_queued'::regclass) - entries;
+      is_slow := entries > 2000 + cardinality(p_names) * p_count;
+      IF (fresh <> '{}' OR is_slow AND chosen <> '{}')
+        AND pg_try_advisory_xact_lock(hashtext('stepwise:marks'), hashtext('@'))
+      THEN
+        IF NOT is_slow THEN
+          DELETE FROM @.marks WHERE name = ANY (fresh);
+        ELSE
+          next_at := clock_timestamp()
+            + least(greatest(20 * (clock_timestamp() - began), interval '1 second'), interval '10 seconds');
+          UPDATE @.marks SET until = next_at WHERE name = ANY (fresh);
+          INSERT INTO @.marks AS k (name, shape, rank, turn, run_at, seq, until)
+          SELECT DISTINCT ON (b.name) b.name, u.shape, ~ b.priority, b.turn, b.run_at, b.seq, next_at
+          FROM @.jobs b JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = b.name
+          WHERE b.id = ANY (chosen)
+            AND NOT EXISTS (SELECT FROM @.limits m WHERE m.name = b.name AND m.running_per_key IS NOT NULL)
+          ORDER BY b.name, ~ b.priority, b.turn, b.run_at, b.seq
+          ON CONFLICT (name) DO UPDATE SET
+            shape = EXCLUDED.shape, rank = EXCLUDED.rank, turn = EXCLUDED.turn, run_at = EXCLUDED.run_at, seq = EXCLUDED.seq;
+        END IF;
+      END IF;
+      """
+
     /// Claims jobs for a worker that has its lease.
     ///
     /// If the worker passes what it knows, the claim first returns other jobs of the worker to the queue, because an answer
@@ -24,9 +49,15 @@
     /// The settings make the planner use the indexes before it has statistics. They raise what a plan seems to cost, so
     /// that without `jit = off` each call would be compiled, which takes seconds. Planning each statement again in each
     /// call would take longer than running them.
-    static let function = """
-      CREATE OR REPLACE FUNCTION @.claim(
-        p_worker bigint, p_known bigint[], p_names text[], p_shapes bigint[], p_attempts bigint[], p_count bigint
+    ///
+    /// Workers that select jobs by tags have functions of the same text with a condition, so that a claim without tags costs
+    /// what it did. They begin where the marks say, and set none: the jobs before it may be others' to claim.
+    static let functions = ClaimedTags.allCases.map(function).joined(separator: "\n")
+
+    private static func function(_ tags: ClaimedTags) -> String {
+      """
+      CREATE OR REPLACE FUNCTION @.\(tags.function)(
+        p_worker bigint, p_known bigint[], p_names text[], p_shapes bigint[], p_attempts bigint[], p_count bigint\(tags.parameter)
       ) RETURNS TABLE (
         o_id text, o_name text, o_fence bigint, o_attempt bigint, o_version bigint, o_first_shape bigint, o_first text,
         o_shape bigint, o_stage text, o_cancel boolean, o_elapsed double precision,
@@ -67,7 +98,7 @@
         began := clock_timestamp();
         entries := pg_stat_get_xact_tuples_returned('@.jobs_queued'::regclass);
         fresh := ARRAY (
-          SELECT m.name FROM @.marks m WHERE m.name = ANY (p_names) AND m.until <= began FOR UPDATE SKIP LOCKED
+          SELECT m.name FROM @.marks m WHERE m.name = ANY (p_names) AND m.until <= began\(tags == .all ? " FOR UPDATE SKIP LOCKED" : "")
         );
         SELECT coalesce(array_agg(c.id), '{}') INTO chosen FROM (
           SELECT q.id
@@ -80,7 +111,7 @@
           ) AS t
           CROSS JOIN LATERAL (
             SELECT b.id, b.priority, b.turn, b.run_at, b.seq FROM @.jobs b
-            WHERE b.state = 'queued' AND b.name = t.name AND b.shape <= t.shape
+            WHERE b.state = 'queued' AND b.name = t.name AND b.shape <= t.shape \(tags.condition)
               AND (~ b.priority, b.turn, b.run_at, b.seq) >= (t.rank, t.turn, t.run_at, t.seq)
             ORDER BY ~ b.priority, b.turn, b.run_at, b.seq LIMIT p_count FOR UPDATE SKIP LOCKED
           ) AS q
@@ -118,7 +149,7 @@
           seen := 0;
           FOR j IN
             SELECT b.id, b.key FROM @.jobs b
-            WHERE b.state = 'queued' AND b.name = l.name AND b.shape <= l.known_shape
+            WHERE b.state = 'queued' AND b.name = l.name AND b.shape <= l.known_shape \(tags.condition)
               AND (~ b.priority, b.turn, b.run_at, b.seq) >= (l.rank, l.turn, l.run_at, l.seq)
             ORDER BY ~ b.priority, b.turn, b.run_at, b.seq LIMIT room + 100
           LOOP
@@ -146,13 +177,13 @@
               )
               SELECT f.* FROM keys CROSS JOIN LATERAL (
                 SELECT b.id, b.priority, b.turn, b.run_at, b.seq FROM @.jobs b
-                WHERE b.state = 'queued' AND b.name = l.name AND b.key = keys.key AND b.shape <= l.known_shape
+                WHERE b.state = 'queued' AND b.name = l.name AND b.key = keys.key AND b.shape <= l.known_shape \(tags.condition)
                 ORDER BY b.priority DESC, b.turn, b.run_at, b.seq
                 LIMIT greatest(0, least(room, l.running_per_key - coalesce((counts ->> keys.key)::bigint, 0)))
               ) AS f
               UNION ALL (
                 SELECT b.id, b.priority, b.turn, b.run_at, b.seq FROM @.jobs b
-                WHERE b.state = 'queued' AND b.name = l.name AND b.key IS NULL AND b.shape <= l.known_shape
+                WHERE b.state = 'queued' AND b.name = l.name AND b.key IS NULL AND b.shape <= l.known_shape \(tags.condition)
                 ORDER BY ~ b.priority, b.turn, b.run_at, b.seq LIMIT room
               )
               ORDER BY priority DESC, turn, run_at, seq LIMIT room
@@ -177,27 +208,7 @@
           WHERE m.name = c.name AND m.rate IS NOT NULL;
         END IF;
 
-        entries := pg_stat_get_xact_tuples_returned('@.jobs_queued'::regclass) - entries;
-        is_slow := entries > 2000 + cardinality(p_names) * p_count;
-        IF (fresh <> '{}' OR is_slow AND chosen <> '{}')
-          AND pg_try_advisory_xact_lock(hashtext('stepwise:marks'), hashtext('@'))
-        THEN
-          IF NOT is_slow THEN
-            DELETE FROM @.marks WHERE name = ANY (fresh);
-          ELSE
-            next_at := clock_timestamp()
-              + least(greatest(20 * (clock_timestamp() - began), interval '1 second'), interval '10 seconds');
-            UPDATE @.marks SET until = next_at WHERE name = ANY (fresh);
-            INSERT INTO @.marks AS k (name, shape, rank, turn, run_at, seq, until)
-            SELECT DISTINCT ON (b.name) b.name, u.shape, ~ b.priority, b.turn, b.run_at, b.seq, next_at
-            FROM @.jobs b JOIN unnest(p_names, p_shapes) AS u(name, shape) ON u.name = b.name
-            WHERE b.id = ANY (chosen)
-              AND NOT EXISTS (SELECT FROM @.limits m WHERE m.name = b.name AND m.running_per_key IS NOT NULL)
-            ORDER BY b.name, ~ b.priority, b.turn, b.run_at, b.seq
-            ON CONFLICT (name) DO UPDATE SET
-              shape = EXCLUDED.shape, rank = EXCLUDED.rank, turn = EXCLUDED.turn, run_at = EXCLUDED.run_at, seq = EXCLUDED.seq;
-          END IF;
-        END IF;
+        \(tags == .all ? marking : "")
 
         RETURN QUERY
           UPDATE @.jobs b SET
@@ -213,5 +224,6 @@
       END
       $claim$;
       """
+    }
   }
 #endif

@@ -35,13 +35,13 @@
     /// are those of the insertion, the signal's name, identity and value, and whether a job that has ended is replaced.
     static let function = """
       CREATE OR REPLACE FUNCTION @.start_with_signal(
-        text[], text[], text, bigint, bigint, text, double precision, boolean, boolean, text, text, text, text, text, boolean
+        text[], text[], text, bigint, bigint, text, double precision, boolean, boolean, text, text, text[], text, text, text, boolean
       ) RETURNS TABLE (o_is_added boolean, o_answer text, o_state text, o_name text) LANGUAGE plpgsql AS $start$
       DECLARE
         is_new boolean;
         stored text;
       BEGIN
-        IF $15 THEN
+        IF $16 THEN
           \(Fleet.insertion(.finished, selecting: "SELECT n > 0 INTO is_new FROM counted"));
         ELSE
           \(Fleet.insertion(.nothing, selecting: "SELECT n > 0 INTO is_new FROM counted"));
@@ -53,7 +53,7 @@
             RETURN;
           END IF;
         END IF;
-        RETURN QUERY SELECT is_new, s.o_answer, s.o_state, s.o_name FROM @.send($1[1], $12, $13, $14) AS s;
+        RETURN QUERY SELECT is_new, s.o_answer, s.o_state, s.o_name FROM @.send($1[1], $13, $14, $15) AS s;
       END
       $start$;
       """

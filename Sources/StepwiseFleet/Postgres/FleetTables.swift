@@ -384,7 +384,8 @@
       END
       $send$;
 
-      -- Notifies one worker more than there are new jobs, of those that have a free slot and know the name.
+      -- Notifies one worker more than there are new jobs, of those that have a free slot and know the name; where workers
+      -- select jobs by tags, more.
       --
       -- A worker that is not notified claims when one of its jobs ends, and finds what is queued within its poll interval.
       CREATE OR REPLACE FUNCTION @.announce(p_channel text, p_name text, p_count bigint) RETURNS text LANGUAGE sql SET jit = off
@@ -400,7 +401,9 @@
               SELECT FROM @.jobs r WHERE r.state = 'running' AND r.worker = c.id AND NOT r.is_parked LIMIT c.slots
             ) AS taken
           )
-          LIMIT p_count + 1
+          LIMIT p_count + CASE WHEN EXISTS (
+            SELECT FROM @.workers t WHERE t.tags_only IS NOT NULL OR t.tags_except IS NOT NULL
+          ) THEN 64 ELSE 1 END
         ) AS f
       $announce$;
       """

@@ -27,8 +27,8 @@
 
     private static let index = "jobs_active ON @.jobs (worker, is_parked) WHERE state = 'running'"
 
-    /// Builds the index without blocking writes; it cannot run in a transaction.
-    static let onlineIndex = "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(index)"
+    /// The name of the index, and what builds it without blocking writes; it cannot run in a transaction.
+    static let online = (index: "jobs_active", statements: ["CREATE INDEX CONCURRENTLY IF NOT EXISTS \(index)"])
 
     static let triggers = """
       DROP TRIGGER IF EXISTS keep_paused ON @.jobs;
@@ -108,18 +108,25 @@
           END IF;
         END IF;
         IF reason IS NULL THEN
-          SELECT count(*) AS workers, sum(w.slots) AS slots, sum(r.n) AS running,
-            bool_or(coalesce(w.shapes[array_position(w.names, j.name)], 9223372036854775807) >= j.shape) AS is_known
+          SELECT count(*) AS workers, sum(w.slots) FILTER (WHERE t.is_taken) AS slots,
+            sum(r.n) FILTER (WHERE t.is_taken) AS running, bool_or(t.is_known) AS is_known,
+            bool_or(t.is_known AND t.is_taken) AS is_taken
           INTO l
           FROM @.workers w CROSS JOIN LATERAL (
             SELECT count(*) AS n FROM @.jobs b WHERE b.state = 'running' AND b.worker = w.id AND NOT b.is_parked
-          ) AS r
+          ) AS r CROSS JOIN LATERAL (
+            SELECT coalesce(w.shapes[array_position(w.names, j.name)], 9223372036854775807) >= j.shape AS is_known,
+              coalesce(\(FleetTagTables.taken("j", only: "w.tags_only", except: "w.tags_except")), false) AS is_taken
+          ) AS t
           WHERE w.lease_until >= clock_timestamp() AND j.name = ANY (w.names);
           IF l.workers = 0 THEN
             reason := 'type';
           ELSIF NOT l.is_known THEN
             reason := 'version';
             details := ARRAY[j.shape::text];
+          ELSIF NOT l.is_taken THEN
+            reason := 'tag';
+            details := coalesce(j.tags, '{}');
           ELSE
             reason := 'slot';
             details := ARRAY[l.running || ' of ' || l.slots || ' are taken'];

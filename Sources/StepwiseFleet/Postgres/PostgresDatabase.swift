@@ -106,10 +106,11 @@
         [FleetTurns.changes],
         [OperatorTables.changes, OperatorTables.functions, OperatorTables.triggers],
         [FleetTables.children],
+        [FleetTagTables.changes],
       ]
       steps[steps.count - 1] += [
         OperatorTables.functions,
-        FleetTables.triggerFunctions, FleetTables.functions, FleetTurns.functions, FleetClaim.function,
+        FleetTables.triggerFunctions, FleetTables.functions, FleetTurns.functions, FleetClaim.functions,
         FleetSignals.function,
         StageSave.definition, EntrySave.definition, ParkedJob.definition, EndedAttempt.definition,
         ChildrenSave.definition,
@@ -136,12 +137,15 @@
     /// The steps themselves are a transaction, which would block writes until the index is built.
     func prepareOnline(_ pool: PostgresPool, after count: Int) async throws {
       guard (2..<Self.steps.count).contains(count) else { return }
-      // One that was cut off is not valid.
-      let isBroken = "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid)"
-      if try await pool.run(isBroken, [.text("\(quoted).jobs_active")]).first?.isTrue(0) == true {
-        try await pool.run(statement("DROP INDEX CONCURRENTLY @.jobs_active"))
+      // The index of tags is in the order of turns, which the tables have from the fifth step on.
+      for (index, statements) in [OperatorTables.online] + (count > 4 ? [FleetTagTables.online] : []) {
+        // One that was cut off is not valid.
+        let isBroken = "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid)"
+        if try await pool.run(isBroken, [.text("\(quoted).\(index)")]).first?.isTrue(0) == true {
+          try await pool.run(statement("DROP INDEX CONCURRENTLY @.\(index)"))
+        }
+        for text in statements { try await pool.run(statement(text), within: .seconds(86_400)) }
       }
-      try await pool.run(statement(OperatorTables.onlineIndex), within: .seconds(86_400))
     }
 
     func has(_ table: String, _ pool: PostgresPool) async throws -> Bool {

@@ -25,9 +25,9 @@
     ///   - cron: Minute, hour, day of the month, month and weekday, as `crontab` has them: `0 3 * * mon-fri`.
     ///   - timeZone: The time zone's name, as the server knows it: `Europe/Berlin`.
     ///   - progression: The stage to begin with.
-    ///   - options: Priority and key; `start` is not used.
+    ///   - options: Priority, key and tags; `start` is not used.
     /// - Throws: ``FleetError/invalidSchedule(name:reason:)``; ``FleetError/unstorable(id:reason:)``;
-    ///   ``PostgresError``.
+    ///   ``FleetError/invalidTag(tag:reason:)``; ``PostgresError``.
     @concurrent public func schedule<P: Progression & Codable>(
       _ name: String,
       cron: String,
@@ -72,6 +72,7 @@
       _ options: FleetOptions
     ) async throws {
       guard (1...170).contains(name.utf8.count), !name.utf8.contains(0) else { throw FleetError.invalidID(id: name) }
+      try FleetTags.check(options.tags)
       let expression = try Self.parse(cron, name)
       let zones = "SELECT name FROM pg_catalog.pg_timezone_names WHERE name = $1 LIMIT 1"
       guard !timeZone.utf8.contains(0), try await !database.run(zones, [.text(timeZone)]).isEmpty else {
@@ -84,17 +85,18 @@
       try await database.run(
         """
         INSERT INTO @.schedules AS s
-          (name, cron, zone, next_at, progression, key, priority, keeps_stages, shape, first)
-        VALUES ($1, $2, $3, to_timestamp($4), $5, $6, $7, $8, $9, $10)
+          (name, cron, zone, next_at, progression, key, priority, keeps_stages, shape, first, tags)
+        VALUES ($1, $2, $3, to_timestamp($4), $5, $6, $7, $8, $9, $10, $11)
         ON CONFLICT (name) DO UPDATE SET
           next_at = CASE WHEN s.cron = EXCLUDED.cron AND s.zone = EXCLUDED.zone THEN s.next_at ELSE EXCLUDED.next_at END,
           cron = EXCLUDED.cron, zone = EXCLUDED.zone, progression = EXCLUDED.progression, key = EXCLUDED.key,
-          priority = EXCLUDED.priority, keeps_stages = EXCLUDED.keeps_stages, shape = EXCLUDED.shape, first = EXCLUDED.first
+          priority = EXCLUDED.priority, keeps_stages = EXCLUDED.keeps_stages, shape = EXCLUDED.shape, first = EXCLUDED.first,
+          tags = EXCLUDED.tags
         """,
         [
           .text(name), .text(cron), .text(timeZone), .real(Double(next)), .text(batch.name),
           .text(options.key), .integer(Int64(options.priority)), .flag(options.keepsStages),
-          .integer(Int64(batch.shape)), .text(batch.stages[0]),
+          .integer(Int64(batch.shape)), .text(batch.stages[0]), .tags(options.tags),
         ]
       )
     }
@@ -134,9 +136,10 @@
             WHERE name = $1 AND extract(epoch FROM next_at)::float8 = $2
             RETURNING *
           )
-          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, turn)
+          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, turn, tags)
           SELECT name || chr(64) || to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), progression,
-            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, \(Self.firstOfTick), shape, @.turn(progression, key, priority) FROM moved
+            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, \(Self.firstOfTick), shape, @.turn(progression, key, priority), tags
+            FROM moved
           ON CONFLICT (id) DO NOTHING RETURNING name
           """,
           [.text(name), .real(seconds), .real(Double(next))]

@@ -59,9 +59,9 @@
       if name.utf8.contains(0) { throw unknown }
       let row = try await database.run(
         """
-        INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape)
+        INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, tags)
         SELECT name || chr(64) || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), progression,
-          key, priority, 'queued', clock_timestamp(), keeps_stages, shape, \(Self.firstOfTick), shape FROM @.schedules WHERE name = $1
+          key, priority, 'queued', clock_timestamp(), keeps_stages, shape, \(Self.firstOfTick), shape, tags FROM @.schedules WHERE name = $1
         RETURNING id, name
         """,
         [.text(name)]

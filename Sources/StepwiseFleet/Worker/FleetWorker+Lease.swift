@@ -171,13 +171,14 @@
       let worker = Int64.random(in: 1 ... .max)
       try await database.run(
         """
-        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots, shapes)
-        VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5, $6)
+        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots, shapes, tags_only, tags_except)
+        VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5, $6, $7, $8)
         ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until, renewed_at = clock_timestamp()
         """,
         [
           .text(configuration.workerName.replacing("\0", with: "")), lease, .integer(worker), .texts(names),
-          .integer(Int64(configuration.slots)), .integers(versions),
+          .integer(Int64(configuration.slots)), .integers(versions), .tags(configuration.tags.only),
+          .tags(configuration.tags.except),
         ],
         within: limit
       )
@@ -264,7 +265,7 @@
       _ = try await sweep(within: limit)
     }
 
-    /// Claims jobs; if the known fencing numbers are passed, after all others of the worker have returned to the queue.
+    /// Claims jobs that have the tags of the configuration; if the known fencing numbers are passed, after all others of the worker have returned to the queue.
     func claim(
       _ count: Int,
       as worker: Int64,
@@ -272,13 +273,14 @@
       of types: [FleetRegistration],
       within limit: Duration
     ) async throws -> [ClaimedRow] {
-      try await database.run(
-        "SELECT * FROM @.claim($1, $2, $3, $4, $5, $6)",
+      let (tags, values) = configuration.tags.claimed
+      return try await database.run(
+        "SELECT * FROM @.\(tags.function)($1, $2, $3, $4, $5, $6\(values.isEmpty ? "" : ", $7"))",
         [
           .integer(worker), .integers(known), .texts(types.map(\.name)),
           .integers(types.map { Int64($0.version) }),
           .integers(types.map { Int64($0.retry.maxAttempts) }), .integer(Int64(count)),
-        ],
+        ] + values,
         within: limit,
         attempts: 1
       ).map { ClaimedRow($0, worker: worker) }

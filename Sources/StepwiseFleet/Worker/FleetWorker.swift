@@ -20,12 +20,14 @@
     /// - Parameters:
     ///   - token: The token that begins the drain.
     ///   - onEvent: Called with each event, from any thread and concurrently.
-    /// - Throws: ``PostgresError`` when the server cannot be reached at first, or refuses the tables, a claim or a
+    /// - Throws: ``FleetError/invalidTag(tag:reason:)`` when the configuration names a tag that no job can have;
+    ///   ``PostgresError`` when the server cannot be reached at first, or refuses the tables, a claim or a
     ///   registration for a reason that stays, such as a missing right. In that case the worker drains first.
     @concurrent public func work(
       until token: CancellationToken = CancellationToken(),
       onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in }
     ) async throws {
+      try configuration.tags.check()
       let registrations = registrations.withLock { $0 }
       let worker = FleetWorker(self, registrations, onEvent: onEvent)
       try await withHealth(of: worker) { try await worker.run(until: token) }

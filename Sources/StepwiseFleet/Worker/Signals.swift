@@ -172,7 +172,7 @@
       let row = try await database.run(
         """
         SELECT o_is_added, o_answer, o_state, o_name FROM @.start_with_signal(
-          $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
+          $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
         )
         """,
         parameters + signal.parameters + [.flag(options.replacing == .finished)]

@@ -12,6 +12,7 @@
       ("--state <states>", "only these, such as failed,cancelled"),
       ("--name <name>", "only those of this progression or chain"),
       ("--key <key>", "only those with this key"),
+      ("--tag <tag>", "only those with this tag"),
       ("--error <text>", "only those with this in the error; numbers match any"),
       ("--search <text>", "only those whose id, key or error contains it"),
       ("--older-than <age>", "only those that ended, or were added, 30m, 12h, 7d ago"),
@@ -122,12 +123,14 @@
   }
 
   extension FleetFilter {
-    /// Reads state, name, key, error, search and older-than.
+    /// Reads state, name, key, tag, error, search and older-than.
     init(_ options: [String: String]) throws(CommandError) {
       self.init()
       func text(_ name: String) -> String? { options[name]?.nonEmpty }
       states = try FleetCommand.states(options["state"])
-      (name, key, error, self.text) = (text("name"), text("key"), text("error"), text("search"))
+      (name, key, tag) = (text("name"), text("key"), text("tag"))
+      (error, self.text) = (text("error"), text("search"))
+      do { try check() } catch { throw CommandError("\(error)", code: .usage) }
       guard let age = text("older-than") else { return }
       let units: [Character: Int] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
       guard let unit = age.last.flatMap({ units[$0] }), let number = Int(age.dropLast()),
@@ -137,7 +140,7 @@
     }
 
     /// The options and fields of which it is made.
-    static let names = ["state", "name", "key", "error", "search", "older-than"]
+    static let names = ["state", "name", "key", "tag", "error", "search", "older-than"]
   }
 
   extension FleetStatus {

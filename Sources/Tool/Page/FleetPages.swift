@@ -161,19 +161,21 @@
     func job(_ job: JobTimeline) -> HTML {
       let status = job.status
       let fields = status.record.filter {
-        !["id", "state", "error", "waitsFor"].contains($0.name) && $0.value.brief != nil
+        !["id", "state", "error", "waitsFor", "tags"].contains($0.name) && $0.value.brief != nil
       }
       let table = Table(fields.map { [("name", .string($0.name)), ("value", $0.value)] }, ["name", "value"], else: "")
       let steps = job.steps.map { $0.record(hasValue: hasValues) }
       let refused: HTML? =
         job.refusedSignals.isEmpty ? nil : "<section>\(.table(job.refusedTable(hasValues: hasValues)))</section>"
+      let links = status.tags.map { "<a href=\"jobs?tag=\(FormEncoding.encoded($0))\">\($0)</a> " as HTML }
+      let tags: HTML? = links.isEmpty ? nil : "<p>Tags: \(links)</p>"
       let wait = status.wait.map { wait -> HTML in
         let until = wait.until.map { ", until \(JSON.time($0.timeIntervalSince1970).plain ?? "")" } ?? ""
         let age = JSON.age(Date().timeIntervalSince(wait.since))
         return "<p class=\"wait\">It waits for \(wait.description), for \(age) so far\(until).</p>"
       }
       return """
-        <h1>\(status.id) \(.badge("\(status.state)"))</h1>\(wait)<div class="buttons">\(buttons(status))</div>
+        <h1>\(status.id) \(.badge("\(status.state)"))</h1>\(wait)\(tags)<div class="buttons">\(buttons(status))</div>
         \(status.error.map { "<p class=\"error\">\($0)</p>" } as HTML?)
         <section class="timeline">\(HTML(trusted: job.trace.svg))</section>
         <section><h2>Attempts</h2>\(.table(job.attemptTable))</section><section>

@@ -140,6 +140,9 @@
       } catch FleetError.refused(let reason) {
         let isAll = fields["all"] == nil && reason.contains("all ")
         throw Refusal(title: "Nothing was changed", body: pages.refusal(reason, isAll ? fields : nil))
+      } catch FleetError.unknownTag(let tag) {
+        let reason = "no job of the fleet has the tag \(tag)"
+        throw Refusal(title: "Nothing was changed", body: pages.refusal(reason, nil))
       }
       return .redirect(to: "jobs?\(pages.query(fields))", status: 303)
     }

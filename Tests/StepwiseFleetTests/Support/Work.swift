@@ -54,6 +54,7 @@
       poll: Duration = .milliseconds(200),
       drainLimit: Duration = .seconds(60),
       retention: Duration? = nil,
+      tags: FleetTags = .all,
       server connectionString: String = server ?? ""
     ) -> Fleet {
       Fleet(
@@ -66,7 +67,8 @@
           maxConnections: 2,
           drainLimit: drainLimit,
           listens: listens,
-          retention: retention
+          retention: retention,
+          tags: tags
         )
       )
     }
