@@ -106,6 +106,29 @@
       #expect(journal.all == ["pack 3"])
     }
 
+    // G232
+    @Test
+    func `A child without an output is awaited, and a chain without an input runs on a schedule`() async throws {
+      let (ship, report) = (ship(), report)
+      let order = Chain("order") { (count: Int) in
+        let sent = try await step("parcels", children: (0..<count).map { FleetChild(ship, $0, id: "\($0)") })
+        for parcel in sent { try parcel.get() }
+        return sent.count
+      }
+      let fleet = test.fleet()
+      fleet.register(ship)
+      fleet.register(report)
+      fleet.register(order)
+      try await fleet.schedule("nightly", cron: "0 3 1 1 *", report)
+      let id = try await fleet.runSchedule("nightly")
+      try await fleet.enqueue(order, 2, id: "o")
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: id, as: report) == 7)
+        #expect(try await fleet.result(of: "o", as: order) == 2)
+      }
+      #expect(journal.all.filter { $0.hasPrefix("pack") }.sorted() == ["pack 0", "pack 1"])
+    }
+
     @Test
     func `A transaction of the caller's and a signal start chains without an input`() async throws {
       let waiting = Chain("waiting") { try await step("go", waitFor: Int.self) }

@@ -36,7 +36,25 @@
     ) where Output: Codable {
       self.id = id
       batch = { try FleetBatch(chain, version, [(id: $0, input: input)]) }
-      output = { try $0.output(of: chain) }
+      output = { try $0.output(of: chain, DurableValues(Output.self)) }
+    }
+
+    /// Creates a run of a chain without an output.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain; only its name is stored.
+    ///   - input: The first step's input.
+    ///   - id: The id within the step, or within the stage's job.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    public init<Input: Codable & Sendable>(
+      _ chain: Chain<Input, Void>,
+      _ input: Input,
+      id: String,
+      version: Int = 0
+    ) where Output == Void {
+      self.id = id
+      batch = { try FleetBatch(chain, version, [(id: $0, input: input)]) }
+      output = { try $0.output(of: chain, DurableValues(Void.self)) }
     }
 
     /// Creates a progression.
@@ -99,11 +117,11 @@
     var error: String?
     var reason: String?
 
-    func output<Input: Codable, Output: Codable & Sendable>(of chain: Chain<Input, Output>) throws -> Output {
+    func output<Input, Output>(of chain: Chain<Input, Output>, _ values: DurableValues<Output>) throws -> Output {
       var failure: (any Error)?
       do {
         if let stage {
-          if state == FleetState.done.description { return try DurableValues(Output.self).decode(Array(stage.utf8)) }
+          if state == FleetState.done.description { return try values.decode(Array(stage.utf8)) }
           if state == FleetState.failed.description { failure = try StoredOutcome.error(stage, of: chain.hostedName) }
         }
       } catch {

@@ -49,10 +49,10 @@
     ///   - chain: The chain; only its name is stored.
     ///   - input: The first step's input.
     ///   - version: The number of your code, for `CurrentRun.version`.
-    ///   - options: Priority and key; `start` is not used.
+    ///   - options: Priority, key and tags; `start` is not used.
     /// - Throws: ``FleetError/invalidSchedule(name:reason:)``; ``FleetError/unstorable(id:reason:)``;
     ///   ``PostgresError``.
-    @concurrent public func schedule<Input: Codable & Sendable, Output: Codable & Sendable>(
+    @concurrent public func schedule<Input: Codable & Sendable, Output>(
       _ name: String,
       cron: String,
       timeZone: String = "UTC",
@@ -62,6 +62,28 @@
       options: FleetOptions = FleetOptions()
     ) async throws {
       try await schedule(name, cron, timeZone, FleetBatch(chain, version, [(id: name, input: input)]), options)
+    }
+
+    /// Enqueues a run of a chain without an input at recurring times.
+    ///
+    /// - Parameters:
+    ///   - name: The name: 1 to 170 bytes of UTF-8 without NUL.
+    ///   - cron: Minute, hour, day of the month, month and weekday, as `crontab` has them: `0 3 * * mon-fri`.
+    ///   - timeZone: The time zone's name, as the server knows it: `Europe/Berlin`.
+    ///   - chain: The chain; only its name is stored.
+    ///   - version: The number of your code, for `CurrentRun.version`.
+    ///   - options: Priority, key and tags; `start` is not used.
+    /// - Throws: ``FleetError/invalidSchedule(name:reason:)``; ``FleetError/unstorable(id:reason:)``;
+    ///   ``PostgresError``.
+    @concurrent public func schedule<Output>(
+      _ name: String,
+      cron: String,
+      timeZone: String = "UTC",
+      _ chain: Chain<Void, Output>,
+      version: Int = 0,
+      options: FleetOptions = FleetOptions()
+    ) async throws {
+      try await schedule(name, cron, timeZone, FleetBatch(chain, version, [(id: name, input: ())]), options)
     }
 
     private func schedule(
