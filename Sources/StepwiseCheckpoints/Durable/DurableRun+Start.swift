@@ -7,6 +7,16 @@ import Stepwise
 
 extension DurableRun {
   func begin(_ interrupt: @escaping @Sendable (String?) -> Void) async throws -> JournalStart {
+    do {
+      return try await start(interrupt)
+    } catch {
+      // The step that awaits this run has not failed: it is performed again when the outer run is resumed.
+      if !(error is CancellationError) { settings.outer?.stop(throwing: error) }
+      throw error
+    }
+  }
+
+  private func start(_ interrupt: @escaping @Sendable (String?) -> Void) async throws -> JournalStart {
     // Before the first body.
     _ = (try inputs, try outputs)
     let holder: LeaseHolder
