@@ -122,6 +122,7 @@ func makeAttempts<Value>(
           history?.storeLast()
           throw error
         }
+        await history?.replayed(in: run)
         guard !isCancelled() else { throw error }
         onRetry(attempts.number + 1, error)
         guard await attempts.waitForNext(in: run), !isCancelled() else { throw error }
@@ -156,6 +157,12 @@ struct AttemptHistory {
 
   func attemptFailed(_ error: any Error) {
     if isGroup { journal.attemptFailed(key, error) }
+  }
+
+  /// Waits until an attempt that no earlier run has made may begin; any cancellation of the run ends the wait.
+  func replayed(in run: Execution?) async {
+    guard isGroup, let run else { return }
+    await run.wait { [journal, key] in await journal.replayed(beforeAttemptAt: key) }
   }
 
   func storeLast() {

@@ -66,6 +66,11 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Waits until what earlier runs stored at a key has been replayed, which no cancellation may interrupt.
   @concurrent func replayed(in key: JournalKey) async
 
+  /// Waits until everything that earlier runs stored has been replayed, unless the task is cancelled before.
+  ///
+  /// An attempt that no earlier run has made begins after that; what cancels the work may be among it.
+  @concurrent func replayed(beforeAttemptAt key: JournalKey) async
+
   /// Whether an earlier run has stored the end of the next step with a name.
   func isStored(_ name: String) -> Bool
 

@@ -28,6 +28,17 @@ extension DurableRun {
     try throwIfStopped()
   }
 
+  @concurrent func replayed(beforeAttemptAt place: JournalKey) async {
+    guard state.withLock({ $0.log.isReplaying }) else { return }
+    let turn = DurableState.Turn(number: nil, key: place.path, isInner: false, isNew: true)
+    await withTaskCancellationHandler {
+      await wait(for: turn)
+    } onCancel: {
+      state.withLock { $0.cancel(turn) }
+      turn.once.settle(())
+    }
+  }
+
   func undone(_ step: Int) async {
     guard let (number, key) = state.withLock({ $0.undoneFirst.removeValue(forKey: step) }) else { return }
     await waitForTurn(of: number, at: key)

@@ -117,6 +117,9 @@ struct DurableState: Sendable {
     }
   }
 
+  /// One that comes after everything stored waits no longer.
+  mutating func cancel(_ turn: Turn) { last.removeAll { $0.once === turn.once } }
+
   /// Those that wait on the executor; a search of all.
   var turnsOnExecutor: [Turn] { waiting.values.flatMap(\.self) + last }
 
