@@ -29,6 +29,11 @@ public enum CheckpointError: Error, Sendable {
   /// The checkpoint was written by a later version of this package.
   case newerFormat(id: String, location: String, format: Int, known: Int)
 
+  /// The durable run was stored by an earlier version of this package, whose format this one does not read.
+  ///
+  /// Nothing was changed. Let the version that wrote it end the run, or remove the record.
+  case olderFormat(id: String, location: String, format: Int, known: Int)
+
   /// The stored stage cannot be decoded as a stage of this progression, and no migration applies.
   ///
   /// A later version of your program may have stored it: then update the program.
@@ -90,7 +95,8 @@ extension CheckpointError {
     switch self {
     case .differentStart(let id, let location), .held(let id, let location, _), .damaged(let id, let location, _),
       .foreignType(let id, let location, _, _), .ambiguousType(let id, let location, _),
-      .newerFormat(let id, let location, _, _), .unknownShape(let id, let location, _, _),
+      .newerFormat(let id, let location, _, _), .olderFormat(let id, let location, _, _),
+      .unknownShape(let id, let location, _, _),
       .unencodable(let id, let location, _), .io(let id, let location, _, _), .lostLease(let id, let location),
       .differentSteps(let id, let location, _, _), .repeatedStep(let id, let location, _),
       .stepOutside(let id, let location, _),
@@ -119,6 +125,9 @@ extension CheckpointError {
       "two private types are named \(name); conform one to VersionedProgression and declare another progressionName"
     case .newerFormat(_, _, let format, let known):
       "it has format \(format), and this version reads up to \(known); use the version that wrote it, or a later one"
+    case .olderFormat(_, _, let format, let known):
+      "it has format \(format) of durable runs, and this version reads \(known) alone; let the version that wrote it end the run, "
+        + "or remove the record"
     case .unknownShape(_, _, let version, let reason):
       "its stage, of schema version \(version), is unknown: \(reason)"
     case .unencodable(_, _, let reason): "its next stage cannot be stored: \(reason)"

@@ -125,7 +125,9 @@ extension Chain {
           guard let record = try await store.load(id) else { continue }
           let stored = try DurableRecord(record, of: storedName, at: store.location(of: id))
           if !stored.log.isEnded { ids.append(id) }
-        } catch CheckpointError.damaged, CheckpointError.foreignType, CheckpointError.newerFormat {
+        } catch CheckpointError.damaged, CheckpointError.foreignType, CheckpointError.newerFormat,
+          CheckpointError.olderFormat
+        {
           continue
         }
       }

@@ -9,6 +9,9 @@ struct DurableStart: Sendable, Equatable {
   /// The input, encoded.
   let input: [UInt8]
 
+  /// The format of what durable runs store, which grows when an event has other fields.
+  static let format = 2
+
   static func newIdentity() -> String {
     var random = SystemRandomNumberGenerator()
     let digits = Array("0123456789abcdefghijklmnopqrstuv")
@@ -17,16 +20,17 @@ struct DurableStart: Sendable, Equatable {
 
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    bytes.write(1, identity, version, input)
+    bytes.write(Self.format, identity, version, input)
     return bytes
   }
 }
 
 extension DurableStart {
-  init(_ bytes: [UInt8]) throws(DataError) {
+  /// Reads how a run of the current format began; nil for one of another format.
+  init?(_ bytes: [UInt8], format: inout Int) throws(DataError) {
     var reader = ByteReader(bytes)
-    let format = try reader.read(Int.self)
-    guard format == 1 else { throw DataError(reason: "it has format \(format) of durable runs") }
+    format = try reader.read()
+    guard format == Self.format else { return nil }
     self.init(identity: try reader.read(), version: try reader.read(), input: try reader.read())
   }
 }
@@ -52,16 +56,24 @@ struct DurableRecord {
 
   /// Reads a record.
   ///
-  /// - Throws: `CheckpointError` when it is damaged or belongs to something else.
+  /// - Throws: `CheckpointError` when it is damaged, has another format or belongs to something else.
   init(_ record: CheckpointRecord, of chain: String, at location: String) throws(CheckpointError) {
     try record.check(id: record.id, progression: Self.name(chain), at: location)
+    var format = 0
     do {
-      var events: [DurableEvent] = []
-      for entry in try CheckpointEntries.entries(in: record.stage) { events += try DurableEvent.events(in: entry) }
-      self.init(start: try DurableStart(record.first), version: record.version, events)
+      if let start = try DurableStart(record.first, format: &format) {
+        var events: [DurableEvent] = []
+        for entry in try CheckpointEntries.entries(in: record.stage) { events += try DurableEvent.events(in: entry) }
+        self.init(start: start, version: record.version, events)
+        return
+      }
     } catch {
       throw .damaged(id: record.id, location: location, reason: error.reason)
     }
+    guard format > DurableStart.format else {
+      throw .olderFormat(id: record.id, location: location, format: format, known: DurableStart.format)
+    }
+    throw .newerFormat(id: record.id, location: location, format: format, known: DurableStart.format)
   }
 
   init(start: DurableStart, version: UInt64, _ events: [DurableEvent] = []) {

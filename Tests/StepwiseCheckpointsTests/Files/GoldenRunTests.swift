@@ -7,9 +7,7 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
-/// Durable runs that earlier versions stored are resumed for ever.
-///
-/// In format 2, entries had no end mark; the two files of each kind hold the same run.
+/// Durable runs of the current format are resumed for ever; those of the first one were never released, and are refused.
 @Suite(.timeLimit(.minutes(10))) struct GoldenRunTests {
   private let ledger = Ledger()
   private let directory: TemporaryDirectory
@@ -48,16 +46,58 @@ import Testing
     }
   }
 
-  @Test(arguments: ["format-2-order", "format-3-order"])
-  func `A stored run continues after its last step`(id: String) async throws {
-    #expect(try await chain.resume(id: id, in: store) == "2 by master")
+  @Test func `A stored run continues after its last step`() async throws {
+    #expect(try await chain.resume(id: "runs-2-order", in: store) == "2 by master")
     #expect(ledger.lines == ["ship"])
   }
 
-  @Test(arguments: ["format-2-undoing", "format-3-undoing"])
-  func `A stored run that has failed undoes what is left`(id: String) async throws {
-    await #expect(throws: StepFailure.self) { try await chain.resume(id: id, in: store) }
+  @Test func `A stored run that has failed undoes what is left`() async throws {
+    await #expect(throws: StepFailure.self) { try await chain.resume(id: "runs-2-undoing", in: store) }
     #expect(ledger.lines == ["release 2"])
+    #expect(try await !chain.unfinished(in: store).contains("runs-2-undoing"))
+  }
+
+  @Test(arguments: ["format-2-order", "format-3-order", "format-2-undoing", "format-3-undoing"])
+  func `A run of the first format is refused by a sentence and keeps its record`(id: String) async throws {
+    let before = try await store.load(id)
+    let error = await #expect(throws: CheckpointError.self) { try await chain.resume(id: id, in: store) }
+    #expect("\(error!)".contains("it has format 1 of durable runs, and this version reads 2 alone"))
     #expect(try await !chain.unfinished(in: store).contains(id))
+    #expect(try await store.load(id) == before)
+  }
+
+  @Test func generate() async throws {
+    let store = try FileCheckpointStore(directory: URL(fileURLWithPath: "/tmp/golden"))
+    for id in ["runs-2-order", "runs-2-undoing"] {
+      let chain = Chain("golden") { (count: Int) in
+        let goods = try await step("reserve") {
+          Goods(parcels: (0..<count).map { Parcel(id: $0) })
+        } undo: { goods in
+          throw Opaque()
+        }
+        var card = "visa"
+        do {
+          try await step("charge visa") { throw Declined(card: "visa") }
+        } catch is Declined {
+          card = try await step("charge master") {
+            "master"
+          } undo: { card in
+          }
+        }
+        try await step("cool down", sleep: .milliseconds(1))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for parcel in goods.parcels {
+            group.addTask { try await step("label \(parcel.id)") {} }
+          }
+          try await group.waitForAll()
+        }
+        if id == "runs-2-order" {
+          withUnsafeCurrentTask { $0?.cancel() }
+        }
+        try await step("ship") { throw Opaque() }
+        return "\(count) by \(card)"
+      }
+      _ = try? await Task { try await chain.run(2, id: id, in: store) }.value
+    }
   }
 }
