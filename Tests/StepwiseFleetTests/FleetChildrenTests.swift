@@ -280,7 +280,7 @@
       }
       let fleet = test.fleet()
       fleet.register(chain)
-      try await fleet.schedule("nightly", cron: "* * * * *", chain, "sales")
+      try await fleet.schedule("nightly", cron: "0 3 1 1 *", chain, "sales")
       let due = "UPDATE @.schedules SET next_at = date_trunc('minute', clock_timestamp()) - interval '1 hour'"
       try await test.withWorkers([fleet]) { () async throws in
         for count in 1...2 {

@@ -71,7 +71,7 @@
       }
       let journal = Journal()
       let options = FleetOptions(tags: ["gpu"])
-      try await rest.schedule("often", cron: "* * * * *", Work.script(), options: options)
+      try await rest.schedule("often", cron: "0 3 1 1 *", Work.script(), options: options)
       let ticked = try await rest.runSchedule("often")
       try await rest.enqueue(waiting, id: "w", options: options, sending: 1, signal: "go", signalID: "1")
       try await rest.enqueue(Work.script(), id: "r")

@@ -111,7 +111,8 @@
     func `A child without an output is awaited, and a chain without an input runs on a schedule`() async throws {
       let (ship, report) = (ship(), report)
       let order = Chain("order") { (count: Int) in
-        let sent = try await step("parcels", children: (0..<count).map { FleetChild(ship, $0, id: "\($0)") })
+        let parcels = (0..<count).map { FleetChild(ship, $0, id: "\($0)") }
+        let sent = try await step("parcels", children: parcels, options: FleetOptions(tags: ["b", "a"]))
         for parcel in sent { try parcel.get() }
         return sent.count
       }
@@ -125,6 +126,7 @@
       try await test.withWorkers([fleet]) { () async throws in
         #expect(try await fleet.result(of: id, as: report) == 7)
         #expect(try await fleet.result(of: "o", as: order) == 2)
+        #expect(try await fleet.status(of: "o/parcels/1")?.tags == ["a", "b"])
       }
       #expect(journal.all.filter { $0.hasPrefix("pack") }.sorted() == ["pack 0", "pack 1"])
     }

@@ -23,6 +23,7 @@
     static let types =
       EntrySave.types + [
         "text[]", "text[]", "bigint[]", "text[]", "bigint[]", "bigint[]", "text[]", "text[]", "boolean[]", "boolean[]",
+        "text[]",
       ]
     static let statement = ""
 
@@ -36,7 +37,7 @@
         .texts(batches.map(\.jobs.name)), .integers(batches.map { Int64($0.jobs.shape) }),
         .integers(batches.map { Int64($0.options.priority) }), .texts(batches.map(\.options.key)),
         .texts(starts.map { "\($0.value)" }), .flags(starts.map(\.isAbsolute)),
-        .flags(batches.map(\.options.keepsStages)),
+        .flags(batches.map(\.options.keepsStages)), .texts(batches.map { PostgresValue.tags($0.options.tags).literal }),
       ]
     }
 
@@ -45,7 +46,7 @@
     /// A child of the same id that has ended is one of an earlier run of the parent, which was undone.
     static let definition = """
       CREATE OR REPLACE FUNCTION @.add_children(
-        text[], text[], text, bigint, bigint, text, float8, boolean, boolean, text
+        text[], text[], text, bigint, bigint, text, float8, boolean, boolean, text, text, text[]
       ) RETURNS bigint LANGUAGE plpgsql AS $add$
       DECLARE
         added bigint;
@@ -72,7 +73,7 @@
           ids := ARRAY (SELECT c.id FROM unnest($7, $9) WITH ORDINALITY AS c(id, batch, n) WHERE c.batch = i ORDER BY c.n);
           IF @.add_children(
             ids, ARRAY (SELECT c.stage FROM unnest($8, $9) WITH ORDINALITY AS c(stage, batch, n) WHERE c.batch = i ORDER BY c.n),
-            $10[i], $11[i], $12[i], $13[i], $14[i]::float8, $15[i], $16[i], $1[1]
+            $10[i], $11[i], $12[i], $13[i], $14[i]::float8, $15[i], $16[i], $1[1], NULL, $17[i]::text[]
           ) < cardinality(ids) THEN
             SELECT j.id || ', which is ' || j.state INTO taken FROM @.jobs j
             WHERE j.id = ANY (ids) AND j.created_at < now() ORDER BY j.id LIMIT 1;

@@ -93,6 +93,7 @@
       _ children: [(id: String, child: FleetChild<Output>)],
       _ options: FleetOptions
     ) throws -> [ChildBatch] {
+      try FleetTags.check(options.tags)
       var batches: [ChildBatch] = []
       for (id, child) in children {
         let jobs = try child.batch(id)
