@@ -65,39 +65,4 @@ import Testing
     #expect(try await !chain.unfinished(in: store).contains(id))
     #expect(try await store.load(id) == before)
   }
-
-  @Test func generate() async throws {
-    let store = try FileCheckpointStore(directory: URL(fileURLWithPath: "/tmp/golden"))
-    for id in ["runs-2-order", "runs-2-undoing"] {
-      let chain = Chain("golden") { (count: Int) in
-        let goods = try await step("reserve") {
-          Goods(parcels: (0..<count).map { Parcel(id: $0) })
-        } undo: { goods in
-          throw Opaque()
-        }
-        var card = "visa"
-        do {
-          try await step("charge visa") { throw Declined(card: "visa") }
-        } catch is Declined {
-          card = try await step("charge master") {
-            "master"
-          } undo: { card in
-          }
-        }
-        try await step("cool down", sleep: .milliseconds(1))
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          for parcel in goods.parcels {
-            group.addTask { try await step("label \(parcel.id)") {} }
-          }
-          try await group.waitForAll()
-        }
-        if id == "runs-2-order" {
-          withUnsafeCurrentTask { $0?.cancel() }
-        }
-        try await step("ship") { throw Opaque() }
-        return "\(count) by \(card)"
-      }
-      _ = try? await Task { try await chain.run(2, id: id, in: store) }.value
-    }
-  }
 }

@@ -59,7 +59,9 @@ import Testing
 
   @Test func `The ids of golden files are listed`() async throws {
     let page = try await store.list(after: nil, limit: 10)
-    let runs = ["format-2-order", "format-2-undoing", "format-3-order", "format-3-undoing"]
+    let runs = [
+      "format-2-order", "format-2-undoing", "format-3-order", "format-3-undoing", "runs-2-order", "runs-2-undoing",
+    ]
     #expect(page.ids == ["format-1-first", "format-1-middle", "format-1/last é"] + runs)
   }
 
