@@ -175,7 +175,7 @@ private struct Checkpoint {
     [
       ("id", .string(summary.id)), ("file", .string(summary.location)), ("type", .string(summary.content?.progression)),
       ("state", .string(state)),
-      ("detail", .string(error.map { ($0 as? CheckpointError)?.cause ?? String(describing: $0) } ?? run?.detail)),
+      ("detail", .string(error.map { ($0 as? CheckpointError)?.cause ?? String(describing: $0) } ?? run?.details)),
       ("version", .number(summary.content.map { Int($0.version) })),
       ("schemaVersion", .number(summary.content?.schemaVersion)),
       ("saved", .time(summary.lastSave.timeIntervalSince1970)), ("size", .bytes(summary.byteCount)),
@@ -220,6 +220,14 @@ struct StoredSteps {
   private(set) var outcome = "unfinished"
   /// The error, or the reason of a cancellation.
   private(set) var detail: String?
+  /// The detail, and what could not be undone.
+  var details: String? {
+    let undos = steps.filter { $0.isUndoable && $0.state != "undone" }.compactMap { step in
+      step.error.map { "the undo of \(step.name) failed: \($0)" }
+    }
+    let details = [detail].compactMap { $0 } + undos
+    return details.isEmpty ? nil : details.joined(separator: "; ")
+  }
   private var deadlines: [String: Double] = [:]
   private var last: Double?
 
@@ -274,7 +282,11 @@ struct StoredSteps {
         steps[index].state = "undoing"
       }
     case .undone(let number):
-      for index in steps.indices where steps[index].number == number { steps[index].state = "undone" }
+      for index in steps.indices where steps[index].number == number {
+        (steps[index].state, steps[index].error) = ("undone", nil)
+      }
+    case .undoFailed(let number, let failure):
+      for index in steps.indices where steps[index].number == number { steps[index].error = failure.text }
     case .undoable(let number):
       for index in steps.indices where steps[index].number == number { steps[index].isUndoable = true }
     case .settled(let path):
@@ -298,11 +310,6 @@ struct StoredSteps {
     step.start = index.map { steps[$0].start } ?? last
     if let index { steps[index] = step } else { steps.append(step) }
   }
-}
-
-extension StoredFailure {
-  /// The description or, without one, the type.
-  var text: String { description.isEmpty ? (type.isEmpty ? "\(kind)" : type) : description }
 }
 
 extension JSON {

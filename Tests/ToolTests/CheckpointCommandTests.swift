@@ -181,6 +181,8 @@ import Testing
     #expect(await list("--json").list?.map { $0["state"] as? String } == ["cancelled", "undoing"])
     let steps = try #require(await show("pen", "--json").object?["steps"] as? [[String: Any]])
     #expect(steps.prefix(2).map { $0["state"] as? String } == ["undone", "undoing"])
+    #expect(steps.prefix(2).map { $0["error"] as? String } == [nil, "BankIsClosed()"])
+    #expect(await list().output.contains("the undo of order/charge failed: BankIsClosed()"))
     let discard = ["checkpoints", "discard", folder, "pen"]
     #expect(await tool(discard + ["--dry-run"]).output.contains("order/charge"))
     #expect(try await order.unfinished(in: store) == ["pen"])

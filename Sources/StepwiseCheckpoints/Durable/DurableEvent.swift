@@ -13,6 +13,8 @@ package enum DurableEvent: Hashable, Sendable {
   /// These steps are going to be undone.
   case undoing([Int])
   case undone(Int)
+  /// The undo of a step has thrown; it is tried again by the process that resumes the run.
+  case undoFailed(Int, StoredFailure)
   /// The step has completed without an undo, and the code has one now.
   case undoable(Int)
   /// The step has nothing to undo any more, although its value could not be stored.
@@ -63,6 +65,9 @@ package struct StoredFailure: Error, Hashable {
     self.type = type
     self.description = description
   }
+
+  /// The description or, without one, the type.
+  package var text: String { description.isEmpty ? (type.isEmpty ? "\(kind)" : type) : description }
 }
 
 // MARK: - Bytes
@@ -120,6 +125,7 @@ extension DurableEvent {
     case .attemptFailed(let scope, let failure): bytes.event(16, scope, failure)
     case .received(let signal): bytes.event(17, signal)
     case .undoable(let number): bytes.event(19, number)
+    case .undoFailed(let number, let failure): bytes.event(20, number, failure)
     }
   }
 
@@ -150,6 +156,7 @@ extension DurableEvent {
     case 16: self = .attemptFailed(try reader.read(), try reader.read())
     case 17: self = .received(try reader.read())
     case 19: self = .undoable(try reader.read())
+    case 20: self = .undoFailed(try reader.read(), try reader.read())
     case let tag: throw DataError(reason: "it contains an unknown event, \(tag)")
     }
   }

@@ -86,6 +86,14 @@ extension DurableLog {
     }
   }
 
+  /// The errors with which steps could not be undone, and their numbers, in the order of the numbers.
+  package var undoFailures: [(number: Int, step: String, failure: StoredFailure)] {
+    records.compactMap { key, record in
+      guard record.isOutstanding, let failure = record.undoFailure else { return nil }
+      return (record.number, key, failure)
+    }.sorted { $0.0 < $1.0 }
+  }
+
   // MARK: - Events
 
   package mutating func apply(_ event: DurableEvent) {
@@ -104,6 +112,8 @@ extension DurableLog {
     case .undoing(let numbers): undoing.formUnion(numbers)
     case .undone(let number):
       if let key = keys[number] { records[key]?.isUndone = true }
+    case .undoFailed(let number, let failure):
+      if let key = keys[number] { records[key]?.undoFailure = failure }
     case .undoable(let number):
       if let key = keys[number] { records[key]?.isUndoable = true }
     case .settled(let key): begun.remove(key)
@@ -178,6 +188,7 @@ extension DurableLog {
         records[key]?.number == number
       case .undoing(let numbers): numbers.contains { keys[$0] != nil }
       case .undone(let number), .undoable(let number): keys[number] != nil
+      case .undoFailed(let number, let failure): undoFailures.contains { $0.number == number && $0.failure == failure }
       case .attemptFailed(let scope, _): failedAttempts[scope] != nil
       case .attemptEnded(let key, let attempt): attempts[key] == attempt
       case .decided(let key, let branch): decisions[key] == branch

@@ -17,6 +17,8 @@ package struct DurableLog: Sendable {
     package var isInterrupted = false
     package internal(set) var isUndoable: Bool
     package internal(set) var isUndone = false
+    /// The error of the last undo, if that has thrown.
+    var undoFailure: StoredFailure?
 
     /// Whether the step may have something to undo.
     var isOutstanding: Bool { isUndoable && !isUndone }

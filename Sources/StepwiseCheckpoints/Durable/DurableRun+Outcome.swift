@@ -45,7 +45,8 @@ extension DurableRun {
     state.withLock { state in
       switch (unstored, result) {
       case (nil, .success): enqueue(.undone(step), &state)
-      case (nil, .failure): break
+      case (nil, .failure(let error)):
+        enqueue(.undoFailed(step, StoredFailure(error, of: DurableLog.name(key))), &state)
       case (let unstored?, _):
         guard let failure = unstored.failure else { break }
         if !state.log.isUnwinding, state.log.records[key] == nil {

@@ -26,6 +26,23 @@ public struct CheckpointSummary: Sendable {
 
     /// The name of the last stage as it is stored: the case of an enum; nil for another type.
     public let stage: String?
+
+    /// The error that a durable chain has failed with, in words; nil when it has not failed, and for a progression.
+    public let failure: String?
+
+    /// What could not be undone of a durable chain, in the order in which its steps have completed.
+    ///
+    /// Nothing of it is lost: `resume` tries these undos again.
+    public let undoFailures: [UndoFailure]
+  }
+
+  /// An undo that has failed.
+  public struct UndoFailure: Sendable, Hashable {
+    /// The step, with the names of the scopes around it.
+    public let step: String
+
+    /// The error, in words.
+    public let error: String
   }
 
   /// The holder of a lease.
@@ -86,12 +103,7 @@ extension CheckpointFolder {
       }
       guard let record else { return nil }
       id = try CheckpointID(record.id)
-      content = CheckpointSummary.Content(
-        progression: record.progression,
-        schemaVersion: record.schemaVersion,
-        version: record.version,
-        stage: CheckpointSummary.name(ofStage: record.stage)
-      )
+      content = try CheckpointSummary.Content(record, at: file.path)
     } catch let error as CheckpointError {
       failure = error
     } catch let error as FileFailure {
@@ -107,6 +119,18 @@ extension CheckpointFolder {
       error: failure
     )
     return (id, summary)
+  }
+}
+
+extension CheckpointSummary.Content {
+  init(_ record: CheckpointRecord, at location: String) throws(CheckpointError) {
+    progression = record.progression
+    schemaVersion = record.schemaVersion
+    version = record.version
+    let log = try record.durableRun(at: location).map { DurableLog($0.events) }
+    stage = log == nil ? CheckpointSummary.name(ofStage: record.stage) : nil
+    failure = if case .concluded(.failed(let failure)) = log?.phase { failure.text } else { nil }
+    undoFailures = (log?.undoFailures ?? []).map { .init(step: $0.step, error: $0.failure.text) }
   }
 }
 

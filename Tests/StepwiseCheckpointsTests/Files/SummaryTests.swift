@@ -49,6 +49,36 @@ import Testing
     }
   }
 
+  // G247
+  @Test
+  func `A summary has the error of a run and of its undos, until they succeed`() async throws {
+    let isOpen = CancellationToken()
+    let order = Chain("order") { (card: String) in
+      try await step("reserve") {
+        1
+      } undo: { _ in
+      }
+      try await step("charge") {
+        2
+      } undo: { _ in
+        if !isOpen.isCancelled { throw Declined(card: "bank is closed") }
+      }
+      throw Declined(card: card)
+    }
+    func content() async throws -> CheckpointSummary.Content? { try await store.summaries().first?.content }
+    for _ in 1...2 {
+      await #expect(throws: Declined(card: "visa")) { try await order.run("visa", id: "o", in: store) }
+      let stored = try await content()
+      #expect(stored?.failure == "\(Declined(card: "visa"))")
+      #expect(stored?.undoFailures.map(\.step) == ["order/charge"])
+      #expect(stored?.undoFailures.map(\.error) == ["\(Declined(card: "bank is closed"))"])
+    }
+    isOpen.cancel()
+    await #expect(throws: Declined(card: "visa")) { try await order.resume(id: "o", in: store) }
+    #expect(try await content()?.undoFailures.isEmpty == true)
+    #expect(try await content()?.failure == "\(Declined(card: "visa"))")
+  }
+
   @Test
   func `A summary names the process that holds the id, and changes nothing`() async throws {
     let locks = directory.url.appending(path: ".locks")
