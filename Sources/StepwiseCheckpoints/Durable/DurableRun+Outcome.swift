@@ -45,8 +45,10 @@ extension DurableRun {
     state.withLock { state in
       switch (unstored, result) {
       case (nil, .success): enqueue(.undone(step), &state)
-      case (nil, .failure(let error)):
+      // A host stores the error of an attempt itself, and takes each entry for progress.
+      case (nil, .failure(let error)) where settings.host == nil:
         enqueue(.undoFailed(step, StoredFailure(error, of: DurableLog.name(key))), &state)
+      case (nil, .failure): break
       case (let unstored?, _):
         guard let failure = unstored.failure else { break }
         if !state.log.isUnwinding, state.log.records[key] == nil {
