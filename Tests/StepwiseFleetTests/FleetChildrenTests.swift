@@ -148,7 +148,7 @@
         }
         let children = (0..<count).map { FleetChild(parcel, $0, id: "\($0)") }
         _ = try await step("parcels", children: children, options: FleetOptions(keepsStages: keepsStages))
-        _ = try await step("work", children: [FleetChild(Work.script(last: 2), id: "work")])
+        _ = try await step("pieces", children: [FleetChild(Work.script(last: 2), id: "one")])
         try await step("ship") { throw Refused(parcel: 0) }
         return count
       }
@@ -165,7 +165,7 @@
       let children = try await fleet.statuses(of: ["order-7/parcels/0", "order-7/parcels/1"])
       #expect(children.allSatisfy { $0.state == .cancelled && $0.cancellationReason?.contains("order-7") == true })
       // A progression has nothing to undo.
-      #expect(try await fleet.status(of: "order-7/work/work")?.state == .done)
+      #expect(try await fleet.status(of: "order-7/pieces/one")?.state == .done)
       // Run again, it starts other children.
       #expect(try await fleet.requeue("order-7"))
       try await test.withWorkers([fleet]) { () async throws in
