@@ -174,7 +174,7 @@ extension ChainCore {
     let run = try await runAwaited(exchange(&slot, with: ValueSlot()), as: branch)
     if let outcome = run.completed { try Self.check(outcome, in: branch.container) }
     slot = run.takeValue()
-    return run.undosIfAny?.takeAll() ?? []
+    return run.undosIfAny?.close() ?? []
   }
 
   private static func check(_ outcome: Outcome<Void>, in container: Execution) throws {

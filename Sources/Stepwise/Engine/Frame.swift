@@ -199,7 +199,7 @@ extension Frame {
       return nil
     }
     let outcome = run.decide(with: error)
-    return record(outcome, through: cancellationSource(of: outcome), at: lastEnd)
+    return endRecord(outcome, through: cancellationSource(of: outcome), at: lastEnd)
   }
 
   // Kept out of the stack frame.
@@ -238,7 +238,7 @@ extension Frame {
     }
     if run.hasOwnHandlers { await run.callOwnHandlers(for: outcome, with: slot) }
     if let journal, ownsJournal { await journal.end() }
-    return record(outcome, through: source)
+    return endRecord(outcome, through: source)
   }
 
   private mutating func put<Output: Sendable>(_ output: Output) { slot = ValueSlot(output) }
@@ -248,7 +248,7 @@ extension Frame {
     return run.cancellationSource
   }
 
-  private func record(
+  private func endRecord(
     _ outcome: Outcome<Void>,
     through source: String?,
     at time: Duration? = nil

@@ -86,12 +86,10 @@ extension DurableLog {
     }
   }
 
-  /// The errors with which steps could not be undone, and their numbers, in the order of the numbers.
-  package var undoFailures: [(number: Int, step: String, failure: StoredFailure)] {
-    records.compactMap { key, record in
-      guard record.isOutstanding, let failure = record.undoFailure else { return nil }
-      return (record.number, key, failure)
-    }.sorted { $0.0 < $1.0 }
+  /// The errors with which steps could not be undone, in the order in which the steps completed.
+  package var undoFailures: [(step: String, failure: StoredFailure)] {
+    let failed = records.filter { $0.value.undoFailure != nil }.sorted { $0.value.number < $1.value.number }
+    return failed.compactMap { key, record in record.undoFailure.map { (key, $0) } }
   }
 
   // MARK: - Events
@@ -111,7 +109,9 @@ extension DurableLog {
       add(key, Record(thread: thread, number: number, end: end, isInterrupted: isInterrupted, isUndoable: false))
     case .undoing(let numbers): undoing.formUnion(numbers)
     case .undone(let number):
-      if let key = keys[number] { records[key]?.isUndone = true }
+      guard let key = keys[number] else { break }
+      records[key]?.isUndone = true
+      records[key]?.undoFailure = nil
     case .undoFailed(let number, let failure):
       if let key = keys[number] { records[key]?.undoFailure = failure }
     case .undoable(let number):
@@ -188,7 +188,7 @@ extension DurableLog {
         records[key]?.number == number
       case .undoing(let numbers): numbers.contains { keys[$0] != nil }
       case .undone(let number), .undoable(let number): keys[number] != nil
-      case .undoFailed(let number, let failure): undoFailures.contains { $0.number == number && $0.failure == failure }
+      case .undoFailed(let number, let failure): keys[number].flatMap { records[$0]?.undoFailure } == failure
       case .attemptFailed(let scope, _): failedAttempts[scope] != nil
       case .attemptEnded(let key, let attempt): attempts[key] == attempt
       case .decided(let key, let branch): decisions[key] == branch

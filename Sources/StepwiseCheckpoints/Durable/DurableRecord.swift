@@ -26,11 +26,16 @@ struct DurableStart: Sendable, Equatable {
 }
 
 extension DurableStart {
-  /// Reads how a run of the current format began; nil for one of another format.
-  init?(_ bytes: [UInt8], format: inout Int) throws(DataError) {
+  /// Returns the format of the bytes of a run of any format.
+  static func format(of bytes: [UInt8]) throws(DataError) -> Int {
     var reader = ByteReader(bytes)
-    format = try reader.read()
-    guard format == Self.format else { return nil }
+    return try reader.read()
+  }
+
+  /// Reads how a run of the current format began.
+  init(_ bytes: [UInt8]) throws(DataError) {
+    var reader = ByteReader(bytes)
+    let _: Int = try reader.read()
     self.init(identity: try reader.read(), version: try reader.read(), input: try reader.read())
   }
 }
@@ -59,21 +64,22 @@ struct DurableRecord {
   /// - Throws: `CheckpointError` when it is damaged, has another format or belongs to something else.
   init(_ record: CheckpointRecord, of chain: String, at location: String) throws(CheckpointError) {
     try record.check(id: record.id, progression: Self.name(chain), at: location)
-    var format = 0
+    let (id, known) = (record.id, DurableStart.format)
+    let stored: Int
     do {
-      if let start = try DurableStart(record.first, format: &format) {
+      let format = try DurableStart.format(of: record.first)
+      if format == known {
         var events: [DurableEvent] = []
         for entry in try CheckpointEntries.entries(in: record.stage) { events += try DurableEvent.events(in: entry) }
-        self.init(start: start, version: record.version, events)
+        self.init(start: try DurableStart(record.first), version: record.version, events)
         return
       }
+      stored = format
     } catch {
-      throw .damaged(id: record.id, location: location, reason: error.reason)
+      throw .damaged(id: id, location: location, reason: error.reason)
     }
-    guard format > DurableStart.format else {
-      throw .olderFormat(id: record.id, location: location, format: format, known: DurableStart.format)
-    }
-    throw .newerFormat(id: record.id, location: location, format: format, known: DurableStart.format)
+    guard stored > known else { throw .olderFormat(id: id, location: location, format: stored, known: known) }
+    throw .newerFormat(id: id, location: location, format: stored, known: known)
   }
 
   init(start: DurableStart, version: UInt64, _ events: [DurableEvent] = []) {

@@ -47,7 +47,9 @@ extension DurableRun {
       case (nil, .success): enqueue(.undone(step), &state)
       // A host stores the error of an attempt itself, and takes each entry for progress.
       case (nil, .failure(let error)) where settings.host == nil:
-        enqueue(.undoFailed(step, StoredFailure(error, of: DurableLog.name(key))), &state)
+        let failure = StoredFailure(error, of: DurableLog.name(key))
+        // The same one is stored once, however often the run is resumed.
+        if state.log.records[key]?.undoFailure != failure { enqueue(.undoFailed(step, failure), &state) }
       case (nil, .failure): break
       case (let unstored?, _):
         guard let failure = unstored.failure else { break }
@@ -90,8 +92,7 @@ extension DurableRun {
     }
     if let stopError { throw stopError }
     guard hasBegun else {
-      // It was not admitted, or its id is in use.
-      if case .failed(let error) = outcome { throw error }
+      // It was cancelled before it was admitted, or before it had its id.
       stop()
       return outcome.map { _ in nil }
     }

@@ -69,7 +69,7 @@ public struct CheckpointSummary: Sendable {
   /// The content of the file; nil when it cannot be read, for the reason in ``error``.
   public let content: Content?
 
-  /// Why the file cannot be read: it is damaged, has a newer format, or reading is not permitted; nil when it can.
+  /// Why the file cannot be read: it is damaged, has another format, or reading is not permitted; nil when it can.
   public let error: CheckpointError?
 }
 

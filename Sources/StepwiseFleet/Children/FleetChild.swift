@@ -19,7 +19,7 @@
     /// Its batch of one job, under an id of the fleet.
     let batch: @Sendable (_ id: String) throws -> FleetBatch
     /// Returns its output, or throws what it ended with.
-    let output: @Sendable (ChildEnd) throws -> Output
+    let output: @Sendable (JobEnd) throws -> Output
 
     /// Creates a run of a chain.
     ///
@@ -71,7 +71,7 @@
     private init(
       id: String,
       batch: @escaping @Sendable (String) throws -> FleetBatch,
-      output: @escaping @Sendable (ChildEnd) throws -> Output
+      output: @escaping @Sendable (JobEnd) throws -> Output
     ) { (self.id, self.batch, self.output) = (id, batch, output) }
 
     /// Returns the child with another output, so that one step can wait for children of different types.
@@ -107,8 +107,8 @@
     }
   }
 
-  /// How a child has ended, as the step that waits for it stores it.
-  struct ChildEnd: Codable, Sendable {
+  /// How a job has ended; that of a child is stored by the step that waits for it.
+  struct JobEnd: Codable, Sendable {
     let id: String
     /// Nil when the fleet does not have the job any more.
     var state: String?
@@ -118,12 +118,12 @@
     var error: String?
     var reason: String?
 
-    func output<Input, Output>(of chain: Chain<Input, Output>, _ values: DurableValues<Output>) throws -> Output {
+    func output<Output>(of name: String, _ values: DurableValues<Output>) throws -> Output {
       var failure: (any Error)?
       do {
         if let stage {
           if state == FleetState.done.description { return try values.decode(Array(stage.utf8)) }
-          if state == FleetState.failed.description { failure = try StoredOutcome.error(stage, of: chain.hostedName) }
+          if state == FleetState.failed.description { failure = try StoredOutcome.error(stage, of: name) }
         }
       } catch {
         throw FleetError.unknownShape(id: id, reason: "its outcome cannot be read: \(error)")
@@ -150,7 +150,7 @@
 
   extension Fleet {
     /// Returns how jobs have ended, in the order of the ids; nil while one has not.
-    func ends(of ids: [String]) async throws -> [ChildEnd]? {
+    func ends(of ids: [String]) async throws -> [JobEnd]? {
       let running = "SELECT 1 FROM @.jobs WHERE id = ANY ($1) AND finished_at IS NULL LIMIT 1"
       guard try await database.run(running, [.texts(ids)]).isEmpty else { return nil }
       let rows = try await database.run(
@@ -161,18 +161,18 @@
         """,
         [.texts(ids)]
       )
-      var ends: [String: ChildEnd] = [:]
+      var ends: [String: JobEnd] = [:]
       for row in rows {
         let (id, state) = (row.text(0) ?? "", FleetState(row.text(1) ?? ""))
         guard state.isFinal else { return nil }
-        var end = ChildEnd(id: id, state: state.description, shape: Int(row.integer(2) ?? 0))
+        var end = JobEnd(id: id, state: state.description, shape: Int(row.integer(2) ?? 0))
         // What a job without a result has stored is its own.
         if state == .done || state == .failed { end.stage = row.text(3) }
         if state == .failed { end.error = row.text(4) }
         if state == .cancelled { end.reason = row.text(5) }
         ends[id] = end
       }
-      return ids.map { ends[$0] ?? ChildEnd(id: $0) }
+      return ids.map { ends[$0] ?? JobEnd(id: $0) }
     }
   }
 #endif

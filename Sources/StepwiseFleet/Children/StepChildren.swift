@@ -87,7 +87,7 @@
       claim.state.withLock { $0.children[step] = batches }
     }
 
-    fileprivate func ends(of ids: [String]) async throws -> [ChildEnd] {
+    fileprivate func ends(of ids: [String]) async throws -> [JobEnd] {
       try await DurableChildren.wait(for: ids) { [fleet] in try await fleet.ends(of: ids) } ?? []
     }
 

@@ -60,19 +60,10 @@
     }
 
     private func output<Output>(of id: String, _ name: String, _ values: DurableValues<Output>) async throws -> Output {
-      let (status, outcome) = try await end(of: id, name: name)
-      var failure: (any Error)?
-      do {
-        if let text = outcome.text(1) {
-          if status.state == .done { return try values.decode(Array(text.utf8)) }
-          if status.state == .failed { failure = try StoredOutcome.error(text, of: name) }
-        }
-      } catch {
-        throw FleetError.unknownShape(id: id, reason: "its outcome cannot be read: \(error)")
-      }
-      if let failure { throw failure }
-      try check(status)
-      throw FleetError.notFound(id: id)
+      let (status, row) = try await end(of: id, name: name)
+      var end = JobEnd(id: id, state: status.state.description)
+      (end.stage, end.error, end.reason) = (row.text(1), status.error, status.cancellationReason)
+      return try end.output(of: name, values)
     }
 
     /// Waits for the end of a job; returns its state, and a row of its last shape, its last stage and its first one.

@@ -60,7 +60,7 @@
   extension FleetTags {
     /// How a worker claims, and the parameters besides those of each claim.
     var claimed: (ClaimedTags, [PostgresValue]) {
-      if let only { return (.only, [.tags(only.subtracting(except))]) }
+      if let only { return (.only, [.tags(only)]) }
       return except.isEmpty ? (.all, []) : (.except, [.tags(except)])
     }
   }

@@ -265,7 +265,8 @@
       _ = try await sweep(within: limit)
     }
 
-    /// Claims jobs that have the tags of the configuration; if the known fencing numbers are passed, after all others of the worker have returned to the queue.
+    /// Claims jobs that have the tags of the configuration; if the known fencing numbers are passed, after all others of
+    /// the worker have returned to the queue.
     func claim(
       _ count: Int,
       as worker: Int64,

@@ -106,14 +106,14 @@ struct DurableOrderTests {
     init(seed: UInt64) { state = Lock(State(random: SeededGenerator(seed: seed))) }
 
     /// A body begins; returns a value that no other body has.
-    func begin(_ name: String) -> (value: Int, yields: Int, fails: Bool, heeds: Bool) {
+    func begin(_ name: String) -> (value: Int, yields: Int, fails: Bool, stopsEarly: Bool) {
       state.withLock { state in
         state.bodies[name, default: 0] += 1
         state.running += 1
         state.count += 1
         let yields = Int.random(in: 0...5, using: &state.random)
-        let (fails, heeds) = (Bool.random(using: &state.random), Bool.random(using: &state.random))
-        return (state.count, yields, fails, heeds)
+        let (fails, stopsEarly) = (Bool.random(using: &state.random), Bool.random(using: &state.random))
+        return (state.count, yields, fails, stopsEarly)
       }
     }
 
@@ -150,10 +150,10 @@ struct DurableOrderTests {
 
     private func call(_ name: String, undo: Bool, mayFail: Bool) async throws -> Int {
       let body = { @Sendable [world] in
-        let (value, yields, fails, heeds) = world.begin(name)
+        let (value, yields, fails, stopsEarly) = world.begin(name)
         defer { world.end() }
         for _ in 0..<yields { await Task.yield() }
-        if heeds { try Task.checkCancellation() }
+        if stopsEarly { try Task.checkCancellation() }
         if mayFail, fails { throw Declined(card: "\(value)") }
         return value
       }
