@@ -36,7 +36,8 @@
     ) where Output: Codable {
       self.id = id
       batch = { try FleetBatch(chain, version, [(id: $0, input: input)]) }
-      output = { try $0.output(of: chain, DurableValues(Output.self)) }
+      let name = chain.hostedName
+      output = { try $0.output(of: name, DurableValues(Output.self)) }
     }
 
     /// Creates a run of a chain without an output.
@@ -54,7 +55,8 @@
     ) where Output == Void {
       self.id = id
       batch = { try FleetBatch(chain, version, [(id: $0, input: input)]) }
-      output = { try $0.output(of: chain, DurableValues(Void.self)) }
+      let name = chain.hostedName
+      output = { try $0.output(of: name, DurableValues(Void.self)) }
     }
 
     /// Creates a progression.
