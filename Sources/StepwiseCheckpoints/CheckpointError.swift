@@ -57,8 +57,12 @@ public enum CheckpointError: Error, Sendable {
   /// when the code ended without reaching the stored step.
   case differentSteps(id: String, location: String, stored: String, found: String?)
 
-  /// A child task used the name of a step that another step at the same place has.
-  case repeatedStep(id: String, location: String, step: String)
+  /// The code between the steps of a durable run waits for something else than steps, child tasks, actors and streams of
+  /// the run, so that a further run cannot repeat the order of the steps.
+  ///
+  /// `step` is stored and comes next; `waiting` are the steps that wait for it. Put what the code waits for into a step.
+  /// Nothing was undone, and the id can be resumed.
+  case waitOutside(id: String, location: String, step: String, waiting: [String])
 
   /// A step that can be undone was called in the body of another step of a durable run, which is stored as a whole.
   ///
@@ -98,7 +102,7 @@ extension CheckpointError {
       .newerFormat(let id, let location, _, _), .olderFormat(let id, let location, _, _),
       .unknownShape(let id, let location, _, _),
       .unencodable(let id, let location, _), .io(let id, let location, _, _), .lostLease(let id, let location),
-      .differentSteps(let id, let location, _, _), .repeatedStep(let id, let location, _),
+      .differentSteps(let id, let location, _, _), .waitOutside(let id, let location, _, _),
       .stepOutside(let id, let location, _),
       .undoInStep(let id, let location, _, _), .unstorable(let id, let location, _, _), .stopped(let id, let location),
       .notStarted(let id, let location),
@@ -140,9 +144,10 @@ extension CheckpointError {
     case .differentSteps(_, _, let stored, nil):
       "the step \(stored) is stored, and the code ended without it; restore the step, or select it by "
         + "CurrentRun.version, and resume the id"
-    case .repeatedStep(_, _, let step):
-      "a child task repeated the name of the step \(step), so a resumed run could not tell the two apart; wrap the work "
-        + "of each child task in a step with a name of its own"
+    case .waitOutside(_, _, let step, let waiting):
+      "the step \(step) is stored, and the code before it waits for something that is no step, such as a request, a "
+        + "sleep or a Task { }" + (waiting.isEmpty ? "" : ", while \(waiting.joined(separator: ", ")) wait")
+        + "; put it into a step"
     case .undoInStep(_, _, let step, let outer):
       "the step \(step), which can be undone, is inside of the step \(outer), which is stored as a whole; write "
         + "steps(\"\(outer)\") { } instead of step(\"\(outer)\") { }, so that the steps inside are stored and undone one by one"

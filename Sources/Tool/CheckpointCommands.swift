@@ -275,7 +275,7 @@ struct StoredSteps {
     case .began(let path, _): steps.append(Step(name: path, state: "running", isUndoable: true, start: time))
     case .completed(let path, _, let number, let value, let isUndoable):
       end(Step(name: path, state: "done", isUndoable: isUndoable, value: value, end: time, number: number))
-    case .failed(let path, _, let number, let failure, _):
+    case .failed(let path, _, let number, let failure):
       end(Step(name: path, state: "failed", error: failure.text, end: time, number: number))
     case .undoing(let numbers):
       for index in steps.indices where steps[index].state == "done" && numbers.contains(steps[index].number ?? 0) {
@@ -291,7 +291,7 @@ struct StoredSteps {
       for index in steps.indices where steps[index].number == number { steps[index].isUndoable = true }
     case .settled(let path):
       for index in steps.indices where steps[index].name == path { steps[index].state = "undone" }
-    case .attemptFailed(let path, let failure): end(Step(name: path, state: "failed", error: failure.text, end: time))
+    case .waited(let path): deadlines[path] = nil
     case .deadline(let path, let milliseconds): deadlines[path] = Double(milliseconds) / 1_000
     case .cancelled(let reason): (outcome, detail) = ("cancelling", reason)
     case .concluded(.resolved): outcome = "done"

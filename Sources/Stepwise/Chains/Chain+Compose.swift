@@ -146,10 +146,8 @@ struct Branches<Input: Sendable>: Sendable {
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if !outputs.isEmpty { await fork.decided() }
       // The one that decided as well: its handlers and undos are shielded.
-      if !fork.isReplayed { group.cancelAll() }
-      while await group.nextResult() != nil {
-        if fork.isReplayed, fork.hasDeciderResult { group.cancelAll() }
-      }
+      group.cancelAll()
+      while await group.nextResult() != nil {}
     }
     return fork.takeBranches()
   }

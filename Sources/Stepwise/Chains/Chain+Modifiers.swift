@@ -122,9 +122,7 @@ extension Chain {
       let (run, outer, recording) = (frame.run, frame.attempt, frame.recording)
       try await makeAttempts(of: run, in: outer, isAbandonable: true, recording: recording) { attempt in
         guard let attempt else { return }
-        try await frame.execute(in: attempt, limitedTo: duration, clock, as: "abandon", isAbandonable: true) {
-          frame,
-          limit in
+        try await frame.execute(in: attempt, limitedTo: duration, clock, as: "abandon") { frame, limit in
           try await frame.execute(in: attempt, abandonedAfter: limit, discarding: discard)
         }
       }

@@ -81,7 +81,7 @@ final class Attempt: Sendable {
 /// its error is thrown. When the run is cancelled, it undoes them with the rest. Any cancellation of the run ends the
 /// wait for the next attempt.
 ///
-/// The journal's history has earlier attempts. Outside of runs there is nothing to undo. The body's steps belong to the
+/// Outside of runs there is nothing to undo. The body's steps belong to the
 /// attempt that it receives, which is inside the outer one.
 func makeAttempts<Value>(
   _ policy: RetryPolicy = RetryPolicy(maxAttempts: 1, backoff: .none),
@@ -104,29 +104,14 @@ func makeAttempts<Value>(
       await attempt?.passUndosOn()
       return value
     } catch {
-      // What an earlier run has stored; nil when none has.
-      let continues = history?.continues
-      if continues == nil, isCancelled() {
+      if isCancelled() {
         await attempt?.passUndosOn()
         throw error
       }
-      history?.attemptFailed(error)
       await attempt?.fail(recording)
-      switch continues {
-      case false?: throw error
-      case true?:
-        onRetry(attempts.number + 1, error)
-        attempts.replayNext()
-      case nil:
-        guard await attempts.allowAnother(after: error, if: isRetryable) else {
-          history?.storeLast()
-          throw error
-        }
-        await history?.replayed(in: run)
-        guard !isCancelled() else { throw error }
-        onRetry(attempts.number + 1, error)
-        guard await attempts.waitForNext(in: run), !isCancelled() else { throw error }
-      }
+      guard await attempts.allowAnother(after: error, if: isRetryable), !isCancelled() else { throw error }
+      onRetry(attempts.number + 1, error)
+      guard await attempts.waitForNext(in: run), !isCancelled() else { throw error }
     }
   }
 }
@@ -134,38 +119,25 @@ func makeAttempts<Value>(
 extension Attempts {
   /// Waits until the next attempt of code in a run is due; returns false when that was cancelled.
   fileprivate mutating func waitForNext(in run: Execution?) async -> Bool {
-    guard let run else { return await waitForNext() }
+    guard let run, !Scope.current.isRepetition else { return await waitForNext() }
     return await waitForNext(by: run.wait) && !run.isCancellationRequested
   }
 }
 
-/// What a journal has stored of the attempts at a key.
+/// What a journal stores of the attempts at a key.
 struct AttemptHistory {
   let key: JournalKey
   let journal: any RunJournal
   /// Whether the work is no step, which is stored as a whole, and has steps of its own.
   var isGroup = false
 
-  /// Whether another attempt follows the current one; nil when no earlier run has stored that.
-  var continues: Bool? { isGroup ? journal.continues(after: key.attemptCount, at: key) : nil }
-
-  /// Returns the attempts that follow those of earlier runs.
+  /// Returns the attempts, whose time includes that of earlier processes.
   func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) async -> Attempts {
     let elapsed = if let limit = policy.maxElapsed { await journal.elapsed(of: limit, at: key) } else { Duration.zero }
-    return Attempts(policy, clock: clock, after: key.attemptCount, elapsed: elapsed)
-  }
-
-  func attemptFailed(_ error: any Error) {
-    if isGroup { journal.attemptFailed(key, error) }
-  }
-
-  /// Waits until an attempt that no earlier run has made may begin; any cancellation of the run ends the wait.
-  func replayed(in run: Execution?) async {
-    guard isGroup, let run else { return }
-    await run.wait { [journal, key] in await journal.replayed(beforeAttemptAt: key) }
-  }
-
-  func storeLast() {
-    if isGroup { journal.store(decision: key.attemptCount, at: key) }
+    var attempts = Attempts(policy, clock: clock, elapsed: elapsed)
+    guard isGroup else { return attempts }
+    attempts.sleep = { [journal] in try await journal.wait(for: $0, by: clock) }
+    attempts.reading = { [journal, key] in journal.reading($0, of: $1, at: key) }
+    return attempts
   }
 }

@@ -165,7 +165,7 @@ extension ChainCore {
     // A stored error leaves the input where it is.
     var own = exchange(&slot, with: ValueSlot())
     let index = branch.fork.nesting == .chain ? nil : branch.index
-    let undos = try await journal.group(key, branch: index, limit: nil) { _ in try await runUnstored(&own, as: branch) }
+    let undos = try await journal.inside(key, branch: index) { try await runUnstored(&own, as: branch) }
     slot = own
     return undos
   }
@@ -200,6 +200,11 @@ extension ChainCore {
     if let entrance, scope.isBlocking(entrance.gate) { throw ChainError.reentrant }
     if let coalescing, coalescing.applies(to: branch, with: journal) {
       return try await runJoined(input, as: branch, coalescing)
+    }
+    if let journal, let outer = Scope.currentJournal, !outer.isInStep {
+      // Between the steps of a run with another journal, the steps are not theirs.
+      let run = Execution(self, entrance: entrance, input: input, with: journal)
+      return await outer.outside(isOrdered: true) { await run.awaited(self.launch(run)) }
     }
     let outer = branch == nil && journal == nil && !identity.isProgression ? scope.innermostRun : nil
     let outerJournal = outer?.stepJournal ?? outer?.journal
@@ -245,8 +250,6 @@ extension ChainCore {
       run.recording?.endRun(outcome, through: run.cancellationSource) { frame.slot.erased }
       return complete(run, outcome, frame.slot)
     }
-    // Cancelled before its first step, it still replays what it did before, for the sake of its undos.
-    if run.journal != nil, !run.ownsJournal { frame.pendingError = nil }
     let outcome = await frame.executeAll(on: actor)
     complete(run, outcome, frame.slot)
   }

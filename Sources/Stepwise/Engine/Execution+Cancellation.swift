@@ -46,8 +46,8 @@ extension Execution {
   /// Whether the run should stop; checked before each step, and when a step has thrown.
   var isCancellationRequested: Bool { Task.isCancelled || hasRequest }
 
-  /// Whether a further attempt makes sense: the run should not stop, and does not only undo what it has stored.
-  var allowsAttempts: Bool { !isCancellationRequested && journal?.isUnwinding != true }
+  /// Whether a further attempt makes sense: the run should not stop, or the work is performed to be undone.
+  var allowsAttempts: Bool { !isCancellationRequested || Scope.current.isRepetition && !Task.isCancelled }
 
   /// Whether anything has cancelled the run.
   var hasRequest: Bool { requestFlag.load(ordering: .acquiring) }
@@ -57,8 +57,13 @@ extension Execution {
   /// Through what the run was cancelled, in words, for traces.
   var cancellationSource: String { (request ?? CancellationRequest(ownsJournal ? .journal : .task)).description }
 
-  var journalRun: JournalRun {
-    JournalRun(isCancellationRequested: { self.isCancellationRequested }, isRunCancelled: { self.isRunCancelled })
+  /// What a journal asks of the run, and of the attempt that a step belongs to.
+  func journalRun(_ attempt: Attempt?) -> JournalRun {
+    JournalRun(
+      isCancellationRequested: { self.isCancellationRequested },
+      isRunCancelled: { self.isRunCancelled },
+      isAbandoned: { attempt?.isAbandoned ?? false }
+    )
   }
 
   private var isRunCancelled: Bool {
@@ -131,13 +136,11 @@ extension Execution {
       }
     }
     if !hasHandle {
-      if let outer = container ?? (scope.isShielded ? nil : scope.runInFlight) { ties.outer = outer.addTarget(self) }
+      let isShielded = scope.isShielded || scope.isRepetition
+      if let outer = container ?? (isShielded ? nil : scope.runInFlight) { ties.outer = outer.addTarget(self) }
       if Task.isCancelled { cancel(CancellationRequest(.task, reason: scope.cancellationCause?.reason)) }
     }
-    if let branch, let request = branch.fork.begin(self, at: branch.index) {
-      mark(request, isInterrupting: false)
-      if !branch.fork.isReplayed { cancel(request) }
-    }
+    if let branch, let request = branch.fork.begin(self, at: branch.index) { cancel(request) }
     if origin?.attempt?.isAbandoned ?? false { cancel(CancellationRequest(.abandonment)) }
     state.withLock { $0.ties = ties }
   }

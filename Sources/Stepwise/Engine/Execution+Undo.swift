@@ -23,9 +23,13 @@ extension Execution {
   }
 
   /// Undoes steps, in this order, shielded from cancellation, and stores the errors.
-  func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
+  ///
+  /// Those of a step that has not returned yet have no place of their own in the order of a journal.
+  func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?, isOrdered: Bool = true) async {
     guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield { self.add(undoErrors: await self.undo(undos, recording: recording)) }
+    await Scope.withCancellationShield(isOrdered: isOrdered) {
+      self.add(undoErrors: await self.undo(undos, recording: recording))
+    }
   }
 
   /// Undoes the steps of abandoned work, in this order.

@@ -401,7 +401,7 @@ extension Execution {
   ///   journal cannot begin it. Nil when the run begins, or when its cancellation ends it before its first step.
   func prepare(_ slot: inout ValueSlot, error pendingError: inout (any Error)?) async -> Outcome<Void>? {
     do {
-      if entrance != nil { try await waitForAdmission() }
+      if entrance != nil { try await waitForEntry() }
       if hasRequest { throw CancellationError() }
     } catch {
       pendingError = error
@@ -409,6 +409,12 @@ extension Execution {
     }
     guard ownsJournal, let journal else { return nil }
     return await begin(journal, &slot, error: &pendingError)
+  }
+
+  /// Waits for the gate; between the steps of a run with a journal, what follows has its place in the order there.
+  private func waitForEntry() async throws {
+    guard let journal, !ownsJournal else { return try await waitForAdmission() }
+    try await journal.outside(isOrdered: true) { await Result.of { try await self.waitForAdmission() } }.get()
   }
 
   private func begin(

@@ -35,15 +35,10 @@ struct ForkMachine<Run> {
   private var endedCount = 0
   /// The index of the branch that decided the step.
   private(set) var decider: Int?
-  /// Whether the decision is stored, so that it may have effects.
-  private var isPublished: Bool
 
-  /// Creates the state of branches of which one may have decided the step in an earlier run.
-  init(count: Int, isRace: Bool, decider: Int? = nil) {
+  init(count: Int, isRace: Bool) {
     branches = Array(repeating: .notBegun, count: count)
     self.isRace = isRace
-    self.decider = decider
-    isPublished = decider != nil
   }
 
   var firstRunning: Run? {
@@ -54,13 +49,12 @@ struct ForkMachine<Run> {
   /// Returns whether the branch has lost before its first step.
   mutating func begin(_ run: Run, at index: Int) -> Bool {
     branches[index] = .running(run)
-    return isPublished && decider != index
+    return decider != nil && decider != index
   }
 
-  /// The decision is stored; returns the runs that have lost.
-  mutating func publish() -> [Run] {
-    isPublished = true
-    return branches.enumerated().compactMap { index, state in
+  /// The runs of the branches that have lost.
+  var losers: [Run] {
+    branches.enumerated().compactMap { index, state in
       if index != decider, case .running(let run) = state { run } else { nil }
     }
   }
@@ -88,30 +82,17 @@ final class Fork: Sendable {
   private let decision = OnceCell<Int>()
   /// Its key in the journal of the run, if there is one.
   let journalKey: JournalKey?
-  private let journal: (any RunJournal)?
-  /// Whether the decision was stored by an earlier run: the branches still replay what led to it, and what they did
-  /// until they noticed.
-  let isReplayed: Bool
 
   init(_ chains: [ChainCore], _ nesting: RunRecord.Nesting, in journal: (any RunJournal)?) {
     self.nesting = nesting
-    self.journal = journal
     journalKey = journal?.open("\(nesting)")
-    let decider = journalKey.flatMap { journal?.decision(at: $0) }
-    isReplayed = decider != nil
-    if let decider { decision.settle(decider) }
-    machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race, decider: decider))
+    machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race))
   }
 
   var decider: Int? { decision.settled }
 
-  /// Waits until a branch has decided the step, or until what an earlier run did until then has been replayed.
-  @concurrent func decided() async {
-    guard isReplayed, let journal, let journalKey else { return _ = await decision.value() }
-    await journal.replayed(in: journalKey)
-  }
-
-  var hasDeciderResult: Bool { decider.map { index in machine.withLock { $0.branches[index].result != nil } } ?? false }
+  /// Waits until a branch has decided the step.
+  @concurrent func decided() async { _ = await decision.value() }
 
   /// Removes the branches, which have all ended: what they returned is not retained until the run ends.
   func takeBranches() -> [BranchState<Execution>] { machine.withLock { $0.takeBranches() } }
@@ -131,9 +112,7 @@ final class Fork: Sendable {
   /// The steps of a branch have ended, or the branch as well; one that was refused has no steps.
   func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) {
     guard machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) else { return }
-    // Before the others notice: what they store afterwards follows from it.
-    if let journal, let journalKey { journal.store(decision: index, at: journalKey) }
-    for run in machine.withLock({ $0.publish() }) { run.cancel(loss) }
+    for run in machine.withLock({ $0.losers }) { run.cancel(loss) }
     decision.settle(index)
   }
 }

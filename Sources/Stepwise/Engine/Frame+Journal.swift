@@ -44,8 +44,8 @@ extension Frame {
     if let journal = run.journal { return try await execute(at: position, by: journal) }
     if let journal = run.stepJournal {
       let operation = core.operations[position]
-      let part = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
-      let key = try journal.part(part, in: run.journalRun)
+      let part = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable)
+      let key = try journal.part(part, in: run.journalRun(attempt))
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
     }
     try await core.operations[position].code(&self)
@@ -68,10 +68,10 @@ extension Frame {
     by journal: any RunJournal,
     returning type: Output.Type
   ) async throws {
-    let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable, isPlanned: true)
+    let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable)
     let end: JournalEnd<Output>
     do {
-      end = try await journal.step(step, in: run.journalRun) { key in
+      end = try await journal.step(step, in: run.journalRun(attempt)) { key in
         try await journal.inside(key, branch: nil) { try await operation.code(&self) }
         return slot.take(Output.self)
       }
@@ -86,7 +86,7 @@ extension Frame {
       let undo = UndoStack.Undo(step: self.step, record: record, number: number, perform: undo(slot))
       guard let error = end.error else { return await adopt([undo]) }
       slot = ValueSlot()
-      await run.undoShielded([undo], recording: recording)
+      await run.undoShielded([undo], recording: recording, isOrdered: false)
       await journal.undone(number)
       throw error
     }

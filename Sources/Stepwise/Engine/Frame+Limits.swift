@@ -9,22 +9,14 @@ extension Frame {
     limitedTo duration: Duration,
     _ clock: any Clock<Duration>,
     as name: String,
-    isAbandonable: Bool = false,
     _ execute: (inout Frame, TimeLimit) async throws -> Void
   ) async throws {
     guard let journal = run.journal else {
       return try await execute(&self, TimeLimit(duration: duration, clock: clock))
     }
-    let key = journal.open(name)
     do {
-      // A branch, if what follows may begin before it ends.
-      try await journal.group(key, branch: isAbandonable ? 0 : nil, limit: duration) { rest in
-        guard let rest else { return try await self.execute(segment: covered, in: attempt) }
-        let limit = TimeLimit(duration: duration, clock: clock) {
-          await journal.replayed(in: key)
-          try await clock.sleep(for: rest.clamped)
-        }
-        try await execute(&self, limit)
+      try await journal.inside(journal.open(name), branch: nil) {
+        try await execute(&self, TimeLimit(duration: duration, clock: clock, by: journal))
       }
     } catch {
       slot = ValueSlot()
@@ -35,14 +27,11 @@ extension Frame {
   /// Executes the segment that the current operation covers; when the time is up, it is cancelled and awaited.
   mutating func execute(in attempt: Attempt?, within limit: TimeLimit) async throws {
     let steps = CoveredSteps(coveredBy: &self, in: attempt)
-    let journal = run.journal
     do {
-      try await limited(to: limit, replaying: journal != nil) {
+      try await limited(to: limit) {
         steps.currentStep
       } operation: {
-        guard let journal else { return try await steps.execute() }
-        // The steps are those of this task.
-        try await journal.inside(nil, branch: nil) { try await steps.execute() }
+        try await steps.execute()
       }
       slot = steps.takeValue()
     } catch {
@@ -62,14 +51,11 @@ extension Frame {
   ) async throws {
     let steps = CoveredSteps(coveredBy: &self, in: attempt)
     let end = Once<(result: Result<Void, any Error>, isExpired: Bool)>()
-    let (isCancelled, journal) = (Task.isCancelled, run.journal)
+    let isCancelled = Task.isCancelled
     let work = spawn {
       // Before its first step, which the waiting task's cancellation might not precede.
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      let result = await Result.of {
-        guard let journal else { return try await steps.execute { end.settled == nil } }
-        try await journal.inside(nil, branch: nil) { try await steps.execute { end.settled == nil } }
-      }
+      let result = await Result.of { try await steps.execute { end.settled == nil } }
       await attempt.calls.close(hasValue: true)
       guard !end.settle((result, isExpired: false)), case .success = result else { return }
       await Scope.withCancellationShield {

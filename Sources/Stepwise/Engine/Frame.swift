@@ -108,13 +108,10 @@ package struct Frame: ~Copyable {
   ) async throws -> Int {
     var error = error
     for next in position..<end where core.operations[next].kind == .recover {
-      let journal = run.journal
-      // A branch that has lost, and a run whose time is up, still replay what they did before.
-      let isStored = journal?.isStored(core.operations[next].storedName) ?? false
-      if run.isCancellationRequested, !isStored { break }
+      if run.isCancellationRequested { break }
       pendingError = error
       do {
-        if let journal {
+        if let journal = run.journal {
           try await execute(at: next, by: journal)
         } else {
           try await core.operations[next].code(&self)
@@ -230,8 +227,10 @@ extension Frame {
     let isFailed = if case .failed = outcome { true } else { false }
     // Handlers belong to the runs that have passed their gate, which they still occupy.
     let isAdmitted = run.isAdmitted
+    // Of a journal, the order does not depend on whether an undo throws.
+    let reportsErrors = !core.errorHandlers.isEmpty && (journal != nil || !run.unreportedUndoErrors.isEmpty)
     if isAdmitted && (isFailed && !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty) || !undos.isEmpty
-      || !run.unreportedUndoErrors.isEmpty
+      || reportsErrors
     {
       let state: ChainState = outcome.map { slot.erased }
       await runHandlers(state, failedStep, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)

@@ -11,17 +11,11 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run stops in this process and is to be resumed: nothing is undone, and `onError` is not called.
   var isStopped: Bool { get }
 
-  /// Whether the run is being undone, so that no body runs any more and nothing is tried again.
-  var isUnwinding: Bool { get }
-
   /// Whether the running code is the body of a step, as opposed to code between steps.
   var isInStep: Bool { get }
 
   /// Where the code between steps runs, one job after another.
   var codeExecutor: any TaskExecutor { get }
-
-  /// Where the bodies of steps, undos and handlers run.
-  var bodyExecutor: any TaskExecutor { get }
 
   /// Runs code whose steps have their bodies on another executor.
   func withBodies<Value>(on executor: any TaskExecutor, _ body: () async throws -> Value) async throws -> Value
@@ -52,42 +46,24 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Runs one attempt of the work at a key, or one of its branches; the current key when nil.
   func inside<Value>(_ key: JournalKey?, branch: Int?, _ body: () async throws -> Value) async throws -> Value
 
-  /// Runs the work at a key, or one of its branches, and stores its error and its time limit, as a deadline.
+  /// Runs what the code between steps waits for and does not do itself, such as undos, and returns off the caller's actor.
   ///
-  /// The body receives what is left of the limit, or nil when nothing limits it, such as work that ended in time in an
-  /// earlier run. The time starts after `replayed(in:)`.
-  func group<Value>(
-    _ key: JournalKey,
-    branch: Int?,
-    limit: Duration?,
-    _ body: (Duration?) async throws -> Value
-  ) async throws -> Value
+  /// If it is ordered, the code continues at the same point of each run. It is run again by each.
+  @concurrent func outside<Value: Sendable>(
+    isOrdered: Bool,
+    _ work: @concurrent @escaping @Sendable () async -> Value
+  ) async -> Value
 
-  /// Waits until what earlier runs stored at a key has been replayed, which no cancellation may interrupt.
-  @concurrent func replayed(in key: JournalKey) async
-
-  /// Waits until everything that earlier runs stored has been replayed, unless the task is cancelled before.
+  /// Waits between steps; a further run waits for what is left.
   ///
-  /// An attempt that no earlier run has made begins after that; what cancels the work may be among it.
-  @concurrent func replayed(beforeAttemptAt key: JournalKey) async
-
-  /// Whether an earlier run has stored the end of the next step with a name.
-  func isStored(_ name: String) -> Bool
-
-  /// The branch that has decided the work at a key, or the attempt that none follows, if that was stored.
-  func decision(at key: JournalKey) -> Int?
-
-  /// Stores a decision before anything that follows from it.
-  func store(decision: Int, at key: JournalKey)
-
-  /// Whether another attempt follows one that has failed; nil when no earlier run has decided that.
-  func continues(after attempt: Int, at key: JournalKey) -> Bool?
+  /// Throws `CancellationError` when the task is cancelled before.
+  @concurrent func wait(for duration: Duration, by clock: any Clock<Duration>) async throws
 
   /// Returns how much of a limit has passed since the first attempt at a key, in earlier runs too.
   @concurrent func elapsed(of limit: Duration, at key: JournalKey) async -> Duration
 
-  /// An attempt at a key has failed; that is stored before what it completed is undone.
-  func attemptFailed(_ key: JournalKey, _ error: any Error)
+  /// Stores a time that a decision after an attempt follows from; returns that of the first run which came here.
+  func reading(_ time: Duration, of attempt: Int, at key: JournalKey) -> Duration
 
   /// Stores that steps are going to be undone, with the failures so far.
   @concurrent func willUndo(_ steps: [Int]) async
@@ -95,7 +71,7 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Undoes a step and stores that; returns false without doing so when it was undone before or the run has stopped.
   func undo(_ step: Int, _ body: @Sendable () async throws -> Void) async throws -> Bool
 
-  /// A step whose value was not stored has been undone; waits until its error may be thrown.
+  /// A step whose value is not stored has been undone; returns when its error may be thrown.
   @concurrent func undone(_ step: Int) async
 
   /// Stores the outcome, before anything is undone.
@@ -128,8 +104,6 @@ package enum JournalStart: Sendable {
 package struct JournalStep: Sendable {
   package let name: String
   package let isUndoable: Bool
-  /// Whether the engine calls the steps at this key one after the other.
-  package let isPlanned: Bool
 }
 
 package struct JournalEnd<Value> {
@@ -154,16 +128,12 @@ package final class JournalKey: Sendable {
   package let path: String
   /// Whether the work there is the body of a step.
   package let isBody: Bool
-  private let attempts: Lock<Int>
+  private let attempts = Lock(0)
 
-  /// Creates a key at which attempts may have failed in earlier processes.
-  package init(_ path: String, attempts: Int, isBody: Bool = false) {
+  package init(_ path: String, isBody: Bool = false) {
     self.path = path
     self.isBody = isBody
-    self.attempts = Lock(attempts)
   }
-
-  package var attemptCount: Int { attempts.withLock { $0 } }
 
   /// Begins an attempt and returns its number, starting at 1.
   package func beginAttempt() -> Int {
@@ -180,4 +150,6 @@ package struct JournalRun: Sendable {
   package let isCancellationRequested: @Sendable () -> Bool
   /// Whether the whole run is cancelled, as opposed to a part of it, such as a branch that has lost.
   package let isRunCancelled: @Sendable () -> Bool
+  /// Whether the run does not wait for the step any more.
+  package let isAbandoned: @Sendable () -> Bool
 }

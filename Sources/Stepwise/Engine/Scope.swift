@@ -23,6 +23,7 @@ package struct Scope: Sendable {
 
   private struct Details: Sendable {
     var isShielded = false
+    var isRepetition = false
     var attempt: Attempt?
     /// A step within a step, an element of one, or a step that the run may abandon.
     var recordedStep: RecordedStep?
@@ -47,6 +48,9 @@ package struct Scope: Sendable {
 
   /// Whether the code is a handler or an undo, which the cancellation of its run does not reach.
   var isShielded: Bool { details?.value.isShielded ?? false }
+
+  /// Whether the code is the body of a step that is performed only to be undone, which nothing cancels.
+  var isRepetition: Bool { details?.value.isRepetition ?? false }
 
   /// The innermost run whose steps the code may add to; nil in handlers and undos.
   var innermostRun: Execution? { isShielded ? nil : run }
@@ -129,24 +133,58 @@ package struct Scope: Sendable {
   /// No shield is needed when the task is not cancelled and cannot be any more.
   package static func withCancellationShield<Value: Sendable>(
     isCancelled: Bool = true,
+    isOrdered: Bool = true,
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let (outer, details) = (current, Box(Details(isShielded: true)))
     let scope = Scope(run: outer.run, record: nil, ownContext: outer.context?.shielded, details: details)
     return await $current.withValue(scope) {
-      guard let journal = outer.innermostRun?.journal else {
-        return isCancelled ? await shielded(operation) : await operation()
-      }
-      let value = await withTaskExecutorPreference(journal.bodyExecutor) {
+      let work: @concurrent @Sendable () async -> Value = {
         isCancelled ? await shielded(operation) : await operation()
       }
-      await moveToPreferredExecutor()
-      return value
+      guard let journal = outer.innermostRun?.journal else { return await work() }
+      return await journal.outside(isOrdered: isOrdered, work)
     }
   }
 }
 
 extension Scope {
+  /// Performs the body of a step, in a task of its own that no cancellation reaches, and waits for it.
+  ///
+  /// It runs in the caller's isolation.
+  package static func repeating<Value>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    let scope = current.ofRepetition
+    return try await withoutActuallyEscaping(body) { body in
+      let work = Transfer(value: body)
+      let task = spawn { () async -> Transfer<Result<Value, any Error>> in
+        await run(work, in: scope, isolation: isolation)
+      }
+      return try await task.value.value.get()
+    }
+  }
+
+  private static func run<Value>(
+    _ work: Transfer<nonisolated(nonsending) () async throws -> Value>,
+    in scope: Scope,
+    isolation: isolated (any Actor)?
+  ) async -> Transfer<Result<Value, any Error>> {
+    Transfer(value: await Result.of { try await $current.bind(scope, work.value) })
+  }
+
+  private var ofRepetition: Scope {
+    var details = details?.value ?? Details(recordedStep: recordedStep)
+    details.isRepetition = true
+    return Scope(run: run, record: nil, ownContext: ownContext, details: Box(details))
+  }
+
+  // Safety: the task that sends the body waits for the one that runs it, and only one of them uses it at a time.
+  private struct Transfer<Value>: @unchecked Sendable {
+    let value: Value
+  }
+
   /// Between the steps of a run, or in a recorded step.
   init(of run: Execution, record: RecordID? = nil) {
     self.init(run: run, record: record, ownContext: nil, details: nil)

@@ -101,7 +101,7 @@ extension StepCall {
     let step = ChainStep(index: run?.stepIndex ?? 0, name: name)
     do {
       if isUndoable, run?.core?.identity.isProgression ?? (run == nil) { throw ChainError.outsideRun }
-      let journalStep = JournalStep(name: name, isUndoable: isUndoable, isPlanned: false)
+      let journalStep = JournalStep(name: name, isUndoable: isUndoable)
       let end = try await perform(journalStep, options, if: isRetryable, body)
       if isUndoable, let run, end.number != nil || run.journal == nil {
         let number = end.number ?? UndoStack.Undo.nextNumber
@@ -109,7 +109,7 @@ extension StepCall {
         if end.error == nil {
           await run.adopt([undo], in: attempt)
         } else {
-          await run.undoShielded([undo], recording: run.recording)
+          await run.undoShielded([undo], recording: run.recording, isOrdered: false)
           await run.journal?.undone(number)
         }
       }
@@ -150,7 +150,7 @@ extension StepCall {
   ) async throws -> JournalEnd<Value> {
     guard let run, let journal = run.journal, !journal.isInStep else {
       let value: Value
-      if let journal = run?.stepJournal ?? run?.journal, let journalRun = run?.journalRun {
+      if let journal = run?.stepJournal ?? run?.journal, let journalRun = run?.journalRun(attempt) {
         let key = try journal.part(step, in: journalRun)
         value = try await perform(options, if: isRetryable) { try await journal.inside(key, branch: nil, body) }
       } else {
@@ -158,7 +158,7 @@ extension StepCall {
       }
       return JournalEnd(value: value, number: nil, isReplayed: false)
     }
-    let end = try await journal.step(step, in: run.journalRun) { key in
+    let end = try await journal.step(step, in: run.journalRun(attempt)) { key in
       try await perform(options, AttemptHistory(key: key, journal: journal), if: isRetryable) {
         try await journal.inside(key, branch: nil, body)
       }
@@ -255,18 +255,11 @@ extension StepCall {
     _ body: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
     guard let duration, let journal = stepsJournal else { return try await limited(name, to: duration, clock, body) }
-    let key = journal.open("timeout")
-    return try await journal.group(key, branch: nil, limit: duration) { rest in
-      guard let rest else { return try await body() }
-      let limit = TimeLimit(duration: duration, clock: clock) {
-        await journal.replayed(in: key)
-        try await clock.sleep(for: rest.clamped)
-      }
-      return try await Stepwise.limited(to: limit, replaying: true) {
+    return try await journal.inside(journal.open("timeout"), branch: nil) {
+      try await Stepwise.limited(to: TimeLimit(duration: duration, clock: clock, by: journal)) {
         name
       } operation: {
-        // The steps are those of this task.
-        try await journal.inside(nil, branch: nil) { try await body() }
+        try await body()
       }
     }
   }

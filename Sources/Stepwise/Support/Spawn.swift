@@ -38,6 +38,14 @@ func spawn<Success: Sendable>(
   return Task(name: Task.name, executorPreference: executor, priority: priority) { try await operation() }
 }
 
+/// Starts a task on an executor; it inherits priority and task-local values.
+package func spawn<Success: Sendable>(
+  on executor: any TaskExecutor,
+  _ operation: @escaping @Sendable () async -> Success
+) -> Task<Success, Never> {
+  Task(executorPreference: executor) { await operation() }
+}
+
 /// Starts a task that inherits nothing, for an executor that borrows the threads of another one.
 package func detach(on executor: any TaskExecutor, _ operation: @escaping @Sendable () -> Void) {
   Task.detached(executorPreference: executor) { operation() }

@@ -125,12 +125,15 @@ extension Duration {
 /// The attempts of retried work: counts them, consults the policy, and waits between them.
 package struct Attempts {
   private let policy: RetryPolicy
-  private let clock: any Clock<Duration>
   private let elapsed: () -> Duration
   private var randomSource: any RandomNumberGenerator
   private var wait = Duration.zero
   /// What has passed of the policy's time in earlier processes.
   private let elapsedBefore: Duration
+  /// Waits for the next attempt.
+  var sleep: @Sendable (Duration) async throws -> Void
+  /// Returns how much time an attempt and those before it have taken, for which the decision of an earlier process counts.
+  var reading: (_ elapsed: Duration, _ attempt: Int) -> Duration = { elapsed, _ in elapsed }
 
   /// The number of the current attempt, starting at 1.
   package private(set) var number: Int
@@ -138,19 +141,15 @@ package struct Attempts {
   package init(
     _ policy: RetryPolicy,
     clock: any Clock<Duration>,
-    after failures: Int = 0,
     elapsed elapsedBefore: Duration = .zero
   ) {
     self.elapsedBefore = elapsedBefore
-    number = failures + 1
+    number = 1
     self.policy = policy
-    self.clock = clock
+    sleep = { try await clock.sleep(for: $0) }
     randomSource = policy.randomSource
     elapsed = stopwatch(on: clock)
   }
-
-  /// Counts an attempt that was made by an earlier run.
-  mutating func replayNext() { number += 1 }
 
   /// Returns whether to make another attempt after a failed one.
   package mutating func allowAnother(
@@ -161,7 +160,7 @@ package struct Attempts {
     wait =
       policy.delay?(error, number)?.clamped ?? policy.backoff.delay(afterFailures: number, using: &randomSource)
     guard let limit = policy.maxElapsed else { return true }
-    return elapsedBefore.clamped + elapsed().clamped + wait <= limit
+    return reading(elapsedBefore.clamped + elapsed().clamped + wait, number) <= limit
   }
 
   /// A wait that returns whether it completed.
@@ -171,8 +170,8 @@ package struct Attempts {
   package mutating func waitForNext(
     by waiter: (@escaping Wait) async -> Bool = { await $0() }
   ) async -> Bool {
-    let (clock, wait) = (clock, wait)
-    if wait > .zero, await !waiter({ (try? await clock.sleep(for: wait)) != nil }) { return false }
+    let (sleep, wait) = (sleep, wait)
+    if wait > .zero, await !waiter({ (try? await sleep(wait)) != nil }) { return false }
     number += 1
     return !Task.isCancelled
   }

@@ -46,6 +46,19 @@ package struct TimeLimit: Sendable {
   /// Waits for the end of a time that has already started.
   var remainder: (@concurrent @Sendable () async throws -> Void)?
 
+  init(
+    duration: Duration,
+    clock: any Clock<Duration>,
+    remainder: (@concurrent @Sendable () async throws -> Void)? = nil
+  ) {
+    (self.duration, self.clock, self.remainder) = (duration, clock, remainder)
+  }
+
+  /// Creates a limit whose end a journal stores.
+  init(duration: Duration, clock: any Clock<Duration>, by journal: any RunJournal) {
+    self.init(duration: duration, clock: clock) { try await journal.wait(for: duration, by: clock) }
+  }
+
   func started() -> TimeLimit { started(on: clock) }
 
   /// Until an instant: a clock may advance between the reading of a time and a sleep for what is left.
@@ -65,11 +78,10 @@ package struct TimeLimit: Sendable {
 /// that every error that the operation throws afterwards counts as this timeout, and no inner timeout is mistaken for
 /// it.
 ///
-/// An operation whose task is cancelled before it begins does not begin, unless it is to replay what it did before.
+/// An operation whose task is cancelled before it begins does not begin.
 @concurrent
 func limited<Value: Sendable>(
   to limit: TimeLimit,
-  replaying isReplaying: Bool = false,
   step: @escaping @Sendable () -> String,
   operation: @concurrent @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -78,10 +90,7 @@ func limited<Value: Sendable>(
   return try await withTaskCancellationHandler {
     let work = spawn { () async throws -> (result: Result<Value, any Error>, isInTime: Bool) in
       // The waiting task may have been cancelled, although this one is not yet.
-      if race.isCancelled {
-        guard isReplaying else { return (.failure(CancellationError()), race.decide()) }
-        withUnsafeCurrentTask { $0?.cancel() }
-      }
+      if race.isCancelled { return (.failure(CancellationError()), race.decide()) }
       return (await .of(operation), race.decide())
     }
     let timer = spawn { () async throws -> String in

@@ -62,7 +62,7 @@ extension DurableRun {
     state.withLock { state in
       var (scope, first) = (DurableLog.scope(of: step), Int?.none)
       while !scope.isEmpty {
-        if let end = state.log.deadlines[scope] { first = min(first ?? end, end) }
+        if let end = state.log.deadlines[scope + "/%1"] { first = min(first ?? end, end) }
         scope = DurableLog.scope(of: scope)
       }
       return first

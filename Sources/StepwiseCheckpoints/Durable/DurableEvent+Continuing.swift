@@ -39,44 +39,46 @@ extension DurableEvent {
     case .resolved: throw DataError(reason: "it is done")
     case .cancelled: throw DataError(reason: "it was cancelled")
     }
-    let (dropped, innermost) = failures(endingIn: events)
-    return events.enumerated().filter { index, event in
+    return withoutLastFailure(events)
+  }
+
+  /// Drops the last failure, and what followed from it.
+  ///
+  /// A failure after which a further step has ended was handled, and the run continues behind it.
+  private static func withoutLastFailure(_ events: [DurableEvent]) -> [DurableEvent] {
+    let last = events.lastIndex(where: \.isFailure) ?? events.lastIndex(where: \.isInterruption)
+    let failed = last.flatMap { if case .failed(let key, _, _, _) = events[$0] { key } else { nil } }
+    let handled = events[..<(last ?? events.endIndex)].lastIndex { $0.isFailure || $0.isCompletion } ?? -1
+    var kept = events.enumerated().filter { index, event in
       switch event {
       case .concluded, .undoing: false
-      case .failed(let key, _, _, _, let isInterrupted):
-        !dropped.contains(index) && !(isInterrupted && innermost.map { isRelated(key, $0) } ?? false)
-      // A limit that was over would end the step again.
-      case .deadline(let key, _), .decided(let key, _), .attemptFailed(let key, _):
-        !(innermost.map { isRelated(key, $0) } ?? false)
+      case .failed: index != last && !(index > handled && event.isInterruption)
       default: true
       }
-    }.map(\.element)
-  }
-
-  /// The failures of the step that failed last and of the steps around it, and its key.
-  ///
-  /// A failure after which a further step has completed was handled, and the run continues behind it.
-  private static func failures(endingIn events: [DurableEvent]) -> (indices: Set<Int>, innermost: String?) {
-    var (indices, innermost) = (Set<Int>(), String?.none)
-    for (index, event) in events.enumerated().reversed() {
+    }
+    // What ended because of the failure: no end that is kept follows from it.
+    let end = kept.last { $0.element.isFailure || $0.element.isCompletion }?.offset ?? -1
+    kept.removeAll { index, event in
       switch event {
-      case .failed(let key, _, _, _, isInterrupted: false) where innermost.map { isInside(key, $0) } ?? true:
-        indices.insert(index)
-        innermost = key
-      case .completed(let key, _, _, _, _) where innermost.map { isInside(key, $0) } ?? false:
-        return (indices, innermost)
-      default: break
+      case .waited, .returned: index > end
+      default: false
       }
     }
-    return (indices, innermost)
+    let waited = Set(kept.compactMap { if case .waited(let key) = $0.element { key } else { nil } })
+    return kept.map(\.element).filter { event in
+      // A limit that was over would end the step again.
+      guard case .deadline(let key, _) = event, let failed, !waited.contains(key) else { return true }
+      let scope = DurableLog.scope(of: key)
+      let isAround = key == failed || DurableLog.contains(key, failed) || failed.utf8.starts(with: (scope + "/").utf8)
+      return !isAround
+    }
   }
 
-  /// Whether a key is another one, around it or inside it.
-  private static func isRelated(_ key: String, _ other: String) -> Bool {
-    key.utf8.elementsEqual(other.utf8) || isInside(key, other) || isInside(other, key)
+  private var isCompletion: Bool { if case .completed = self { true } else { false } }
+  private var isInterruption: Bool {
+    if case .failed(_, _, _, let failure) = self { failure.kind == .cancellation } else { false }
   }
-
-  private static func isInside(_ key: String, _ outer: String) -> Bool { DurableLog.contains(outer, key) }
+  private var isFailure: Bool { if case .failed = self { !isInterruption } else { false } }
 
   /// Returns the events of a run that has completed as those of one that is cancelled, so that a further run of it undoes
   /// its steps.

@@ -3,13 +3,14 @@
 
 /// One thing that a durable run has stored; a run is the sequence of its events.
 package enum DurableEvent: Hashable, Sendable {
-  /// The body of a step that can be undone is about to run.
-  case began(String, thread: Int? = nil)
-  /// A step has completed. `thread` is the length of the path of the code that calls it one after another with others;
-  /// nil for a step of a child task.
-  case completed(String, thread: Int?, number: Int, value: [UInt8], isUndoable: Bool)
-  /// A step, or a group of steps, has failed; or its task was cancelled, which may come before the step in a replay.
-  case failed(String, thread: Int?, number: Int, StoredFailure, isInterrupted: Bool = false)
+  /// The body of a step that can be undone is about to run; `calls` is how many steps the code has called by then.
+  case began(String, calls: Int)
+  case completed(String, calls: Int, number: Int, value: [UInt8], isUndoable: Bool)
+  case failed(String, calls: Int, number: Int, StoredFailure)
+  /// A wait between steps is over, such as that for a time limit, for an attempt or for undos.
+  case waited(String)
+  /// The code between steps has returned from elsewhere, such as the main actor.
+  case returned
   /// These steps are going to be undone.
   case undoing([Int])
   case undone(Int)
@@ -19,14 +20,7 @@ package enum DurableEvent: Hashable, Sendable {
   case undoable(Int)
   /// The step has nothing to undo any more, although its value could not be stored.
   case settled(String)
-  /// The attempt in a scope has failed, and what it completed is going to be undone.
-  case attemptFailed(String, StoredFailure)
-  /// An attempt has failed and was undone.
-  case attemptEnded(String, attempt: Int)
-  /// The branch that has decided a race, or the failure of a `zip`; the attempt that none follows; 0 for work that
-  /// ended in time.
-  case decided(String, branch: Int)
-  /// When a wait or a time limit ends, in milliseconds since 1970.
+  /// When a wait or a time limit ends, in milliseconds since 1970; or how many of them attempts have taken.
   case deadline(String, Int)
   case cancelled(reason: String?)
   case concluded(StoredOutcome)
@@ -34,6 +28,16 @@ package enum DurableEvent: Hashable, Sendable {
   case received(Int)
   /// What could not be undone is given up.
   case abandoned
+}
+
+extension DurableEvent {
+  /// Whether it says how the run has ended.
+  var isOutcome: Bool {
+    switch self {
+    case .concluded, .abandoned: true
+    default: false
+    }
+  }
 }
 
 /// How a durable run ended.
@@ -104,64 +108,58 @@ extension DurableEvent {
 
   private func write(to bytes: inout [UInt8]) {
     switch self {
-    case .began(let path, let thread): bytes.event(1, path, thread.map { $0 + 1 } ?? 0)
-    case .completed(let path, let thread, let number, let value, let isUndoable):
-      bytes.event(isUndoable ? 3 : 2, path, thread.map { $0 + 1 } ?? 0, number, value)
-    case .failed(let path, let thread, let number, let failure, let isInterrupted):
-      bytes.event(isInterrupted ? 18 : 4, path, thread.map { $0 + 1 } ?? 0, number, failure)
+    case .began(let path, let calls): bytes.event(1, path, calls)
+    case .completed(let path, let calls, let number, let value, let isUndoable):
+      bytes.event(isUndoable ? 3 : 2, path, calls, number, value)
+    case .failed(let path, let calls, let number, let failure): bytes.event(4, path, calls, number, failure)
     case .undoing(let numbers):
       bytes.event(5, numbers.count)
       for number in numbers { bytes.write(number) }
     case .undone(let number): bytes.event(6, number)
     case .settled(let path): bytes.event(7, path)
-    case .attemptEnded(let path, let attempt): bytes.event(8, path, attempt)
-    case .decided(let path, let branch): bytes.event(9, path, branch)
+    case .waited(let path): bytes.event(8, path)
+    case .returned: bytes.event(9)
     case .deadline(let path, let time): bytes.event(10, path, max(0, time))
     case .cancelled(let reason): bytes.event(11, reason)
     case .concluded(.resolved(let value)): bytes.event(12, value)
     case .concluded(.failed(let failure)): bytes.event(13, failure)
     case .concluded(.cancelled(let reason, let underlying)): bytes.event(14, reason, underlying)
     case .abandoned: bytes.event(15)
-    case .attemptFailed(let scope, let failure): bytes.event(16, scope, failure)
-    case .received(let signal): bytes.event(17, signal)
-    case .undoable(let number): bytes.event(19, number)
-    case .undoFailed(let number, let failure): bytes.event(20, number, failure)
+    case .received(let signal): bytes.event(16, signal)
+    case .undoable(let number): bytes.event(17, number)
+    case .undoFailed(let number, let failure): bytes.event(18, number, failure)
     }
   }
 
   private init(from reader: inout ByteReader) throws(DataError) {
     switch try reader.byte() {
-    case 1: self = .began(try reader.read(), thread: Self.thread(try reader.read()))
-    case let tag where [2, 3, 4, 18].contains(tag):
-      let (path, thread) = (try reader.read(String.self), Self.thread(try reader.read()))
-      let number = try reader.read(Int.self)
+    case 1: self = .began(try reader.read(), calls: try reader.read())
+    case let tag where [2, 3, 4].contains(tag):
+      let (path, calls, number): (String, Int, Int) = (try reader.read(), try reader.read(), try reader.read())
       self =
         tag < 4
-        ? .completed(path, thread: thread, number: number, value: try reader.read(), isUndoable: tag == 3)
-        : .failed(path, thread: thread, number: number, try reader.read(), isInterrupted: tag == 18)
+        ? .completed(path, calls: calls, number: number, value: try reader.read(), isUndoable: tag == 3)
+        : .failed(path, calls: calls, number: number, try reader.read())
     case 5:
       var numbers: [Int] = []
       for _ in 0..<(try reader.read(Int.self)) { numbers.append(try reader.read()) }
       self = .undoing(numbers)
     case 6: self = .undone(try reader.read())
     case 7: self = .settled(try reader.read())
-    case 8: self = .attemptEnded(try reader.read(), attempt: try reader.read())
-    case 9: self = .decided(try reader.read(), branch: try reader.read())
+    case 8: self = .waited(try reader.read())
+    case 9: self = .returned
     case 10: self = .deadline(try reader.read(), try reader.read())
     case 11: self = .cancelled(reason: try reader.read())
     case 12: self = .concluded(.resolved(try reader.read()))
     case 13: self = .concluded(.failed(try reader.read()))
     case 14: self = .concluded(.cancelled(reason: try reader.read(), underlying: try reader.read()))
     case 15: self = .abandoned
-    case 16: self = .attemptFailed(try reader.read(), try reader.read())
-    case 17: self = .received(try reader.read())
-    case 19: self = .undoable(try reader.read())
-    case 20: self = .undoFailed(try reader.read(), try reader.read())
+    case 16: self = .received(try reader.read())
+    case 17: self = .undoable(try reader.read())
+    case 18: self = .undoFailed(try reader.read(), try reader.read())
     case let tag: throw DataError(reason: "it contains an unknown event, \(tag)")
     }
   }
-
-  private static func thread(_ stored: Int) -> Int? { stored == 0 ? nil : stored - 1 }
 }
 
 extension [UInt8] {

@@ -33,7 +33,7 @@ extension DurableRun {
   ) async throws -> Bool {
     let (unstored, key) = state.withLock { state -> (DurableState.Unstored?, String?) in
       guard !state.isStopped else { return (nil, nil) }
-      if let unstored = state.unstored.removeValue(forKey: step) { return (unstored, unstored.key) }
+      if let unstored = state.unstored[step] { return (unstored, unstored.key) }
       return (nil, state.log.isUndone(step) ? nil : state.log.keys[step])
     }
     guard let key, !settings.isCheck else { return false }
@@ -45,27 +45,53 @@ extension DurableRun {
     state.withLock { state in
       switch (unstored, result) {
       case (nil, .success): enqueue(.undone(step), &state)
-      // A host stores the error of an attempt itself, and takes each entry for progress.
       case (nil, .failure(let error)) where settings.host == nil:
         let failure = StoredFailure(error, of: DurableLog.name(key))
         // The same one is stored once, however often the run is resumed.
         if state.log.records[key]?.undoFailure != failure { enqueue(.undoFailed(step, failure), &state) }
+      // A host stores the error of an attempt itself, and takes each entry for progress.
       case (nil, .failure): break
-      case (let unstored?, _):
-        guard let failure = unstored.failure else { break }
-        if !state.log.isUnwinding, state.log.records[key] == nil {
-          let isInterrupted = failure.kind == .cancellation
-          enqueue(.failed(key, thread: unstored.thread, number: step, failure, isInterrupted: isInterrupted), &state)
-          // It is repeated, to be undone.
-          if case .failure = result { enqueue(.began(key, thread: unstored.thread), &state) }
-        } else if case .success = result {
-          enqueue(.settled(key), &state)
-        }
+      case (_?, .success): state.unstored[step]?.isUndone = true
+      case (_?, .failure): break
       }
     }
-    if unstored.map({ $0.failure != nil }) ?? true { try? await flush() }
+    if unstored == nil { try? await flush() }
     try result.get()
     return true
+  }
+
+  func undone(_ number: Int) async {
+    guard let executor else { return }
+    let (key, isStored) = state.withLock { state -> (String?, Bool) in
+      guard let unstored = state.unstored.removeValue(forKey: number), let failure = unstored.failure,
+        !state.isStopped
+      else { return (nil, false) }
+      let key = unstored.key
+      state.repeating.remove(key)
+      let isStored = state.log.records[key] != nil
+      if !isStored {
+        let calls = state.order.callCount
+        enqueue(.failed(key, calls: calls, number: number, failure), &state)
+        // It is repeated, to be undone.
+        if !unstored.isUndone { enqueue(.began(key, calls: calls), &state) }
+        state.order.end(key)
+      } else if unstored.isUndone {
+        enqueue(.settled(key), &state)
+      }
+      return (key, isStored)
+    }
+    guard let key else { return }
+    executor.depart()
+    await withTaskExecutorPreference(bodyExecutor) { try? await flush() }
+    await moveToPreferredExecutor()
+    if isStored { return unblock() }
+    await waitForTurn(of: key)
+  }
+
+  /// A step in doubt was performed where its end was.
+  func unblock() {
+    state.withLock { $0.order.isBlocked = false }
+    executor?.notify()
   }
 }
 
@@ -84,11 +110,9 @@ extension DurableRun {
   }
 
   private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<(any Sendable)?> {
-    var (hasBegun, isStopped, isResumed, stopError, missing) = state.withLock { state in
-      (
-        state.hasBegun, state.isStopped, state.isResumed, state.stopError,
-        state.isResumed ? state.log.unreachedUndo : state.unreached(in: "")
-      )
+    let missing = await waitForReplay()
+    var (hasBegun, isStopped, isResumed, stopError) = state.withLock { state in
+      (state.hasBegun, state.isStopped, state.isResumed, state.stopError)
     }
     if let stopError { throw stopError }
     guard hasBegun else {

@@ -32,7 +32,7 @@ extension DurableRun {
       state.executor = executor
       state.holder = holder
       state.interrupt = interrupt
-      state.place = DurablePosition.Place()
+      state.task = DurablePosition.task
     }
     holder.loss?.onCancel { [weak self] _ in if let self { stop(throwing: store.lostLease(of: id)) } }
     var stored = try await stored()
@@ -47,20 +47,18 @@ extension DurableRun {
     }
     let input = try input(stored.start.input)
     let version = try await sync(stored, under: holder.lease)
-    let cancellation = state.withLock { state -> Cancellation? in
+    let isCancelled = state.withLock { state -> Bool in
       state.log = stored.log
+      state.order = DurableOrder(stored.events)
       state.start = stored.start
       state.recordVersion = version
       state.isResumed = stored.log.phase != .running
-      guard let cancellation = state.cancellation, state.log.phase == .running else { return nil }
-      enqueue(.cancelled(reason: cancellation.reason), &state)
-      return cancellation
+      guard let cancellation = state.cancellation, state.log.phase == .running else { return false }
+      enqueueCancellation(cancellation.reason, &state)
+      return true
     }
     Self.live.withLock { $0[ObjectIdentifier(self)] = self }
-    if let cancellation {
-      try await flush()
-      interrupt(cancellation.reason)
-    }
+    if isCancelled { try await flush() }
     return .input(input)
   }
 
@@ -73,7 +71,7 @@ extension DurableRun {
     // A cancellation whose request was just in time.
     if state.withLock({ $0.hasBegun && $0.queuedCount > $0.storedCount }) { try? await flush() }
     let holder = state.withLock { state in
-      state.interrupt = nil
+      (state.interrupt, state.root) = (nil, nil)
       return state.holder.take()
     }
     Self.live.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(self)) }
@@ -112,23 +110,22 @@ extension DurableRun {
     return stored
   }
 
-  /// Syncs what was loaded, and replaces it when most of it has no effect any more.
+  /// Syncs what was loaded; of a run that has ended, only the outcome is kept.
   ///
   /// The process that wrote it may have died before it was synced. What this process does must not outlive what it is
   /// based on, for example when the power fails. The database of a fleet has synced what it returns.
   ///
   /// - Returns: The version of the record.
   func sync(_ stored: DurableRecord, under lease: CheckpointLease) async throws -> UInt64 {
-    let count = stored.events.count
-    guard !settings.isCheck, count > 0 else { return stored.version }
-    let events = stored.log.effective(stored.events)
-    if count > 2 * events.count + 16 {
-      let record = record(stored.start, version: stored.version &+ 1, events)
+    guard !settings.isCheck, !stored.events.isEmpty else { return stored.version }
+    if stored.log.isEnded {
+      let outcome = stored.events.filter(\.isOutcome)
+      guard outcome.count < stored.events.count else { return stored.version }
+      let record = record(stored.start, version: stored.version &+ 1, outcome)
       try await store.save(record, ifVersionIs: stored.version, under: lease)
-    } else if settings.host == nil, !stored.log.isEnded || count > events.count {
-      try await store.append([], ifVersionIs: stored.version, under: lease)
     } else {
-      return stored.version
+      guard settings.host == nil else { return stored.version }
+      try await store.append([], ifVersionIs: stored.version, under: lease)
     }
     return stored.version &+ 1
   }

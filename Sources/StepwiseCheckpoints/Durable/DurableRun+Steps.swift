@@ -16,9 +16,9 @@ extension DurableRun {
     }
     try throwIfStopped()
     // A body that is repeated to be undone does its work.
-    let isRepeated = state.withLock { $0.log.isRepeated(position.scope) }
+    let isRepeated = state.withLock { $0.repeating.contains { DurableWaits.isInside(position.scope, $0) } }
     guard isRepeated || !run.isCancellationRequested() else { throw CancellationError() }
-    return JournalKey(position.open(step.name), attempts: 0, isBody: true)
+    return JournalKey(position.open(step.name), isBody: true)
   }
 
   nonisolated(nonsending) func step<Value>(
@@ -34,49 +34,19 @@ extension DurableRun {
     guard let values = DurableValues<Value>() else {
       throw stop(throwing: unstorable(step.name, DurableValues<Value>.refusal(of: Value.self)))
     }
-    guard let (key, thread) = position.name(step) else {
-      throw stop(throwing: CheckpointError.repeatedStep(id: id, location: location, step: step.name))
+    let call: DurableCall
+    switch try await enter(step, run) {
+    case .stored(let key, let record): return try replay(record, step, key, values)
+    case .refused(let key):
+      await waitForTurn(of: key)
+      throw CancellationError()
+    case .perform(let entered): call = entered
     }
-    let isCancelled = run.isCancellationRequested()
-    let isBody = position.isBody
-    let (begin, isExpired, place) = proceeding { state in
-      let isExpired = state.expired.contains { DurableLog.contains($0, key) }
-      let begin = state.log.begin(key, thread: thread, isCut: isExpired || isCancelled, isOrdered: !isBody)
-      // It may not enter its body, for whose steps others wait.
-      return (begin, isExpired, JournalKey(key, attempts: state.log.attempts[key, default: 0], isBody: true))
-    }
-    switch begin {
-    case .different(let stored): throw stop(throwing: different(stored: stored, code: key))
-    case .replay(let record, let entersBody):
-      if entersBody { try await enter(place, body) }
-      return try await replay(record, step, key, values)
-    case .enter:
-      try await enter(place, body)
-      try await refuse(after: nil, at: key)
-    case .refuse where settings.isCheck, .perform where settings.isCheck:
-      if state.withLock({ $0.log.hasRecords(in: key) }) {
-        try await enter(place, body)
-      } else if !isBody {
-        try await waitForReplay(at: key)
-      }
-      throw stop(throwing: DurableCheckEnd())
-    case .refuse(let number): try await refuse(after: number, at: key)
-    case .perform(let why):
-      let (isInRepetition, isOpen) = state.withLock { state in
-        (state.log.repetition(around: key) != nil, state.log.end(of: key) == nil && !state.log.isUnwinding)
-      }
-      var call = DurableCall(name: step.name, key: key, thread: thread, isUndoable: step.isUndoable, why: why)
-      call.isOrdered = thread == nil || !position.isBody
-      call.isExpired = isExpired && !isInRepetition && isOpen
-      if why != .toUndo, !position.isBody { try await waitForReplay(at: key) }
-      if why != .toUndo { await waitForLimit(around: call) }
-      // One that contains stored steps is entered, for they may have to be undone.
-      let isEmpty = state.withLock { !$0.log.hasRecords(in: key) }
-      if why != .toUndo, !isInRepetition, isEmpty, run.isCancellationRequested() {
-        await waitForTurn(of: nil, at: key)
-        throw await fail(CancellationError(), call)
-      }
-      return try await perform(call, values) {
+    state.withLock { $0.waits.called(call.key) }
+    defer { state.withLock { $0.waits.returned(call.key) } }
+    let place = JournalKey(call.key, isBody: true)
+    let ending = try await outside {
+      await performed(call, values) {
         do {
           return try await body(place)
         } catch {
@@ -85,6 +55,79 @@ extension DurableRun {
         }
       }
     }
+    switch ending {
+    case .stored(let result):
+      await waitForTurn(of: call.key)
+      return try result.get()
+    case .repeated(let error):
+      unblock()
+      throw error
+    case .unstored(let result): return try result.get()
+    }
+  }
+
+  /// What the call of a step does.
+  private enum Entry: Sendable {
+    case stored(key: String, DurableLog.Record)
+    case perform(DurableCall)
+    /// The code there is cancelled, so the step does not begin, which is stored.
+    case refused(key: String)
+  }
+
+  /// Calls a step, in the order of the code between steps.
+  @concurrent private func enter(_ step: JournalStep, _ run: JournalRun) async throws -> Entry {
+    let (key, leave, isOwned) = (position.open(step.name), Once<Void>(), position.isOwned)
+    let isCancelled = run.isCancellationRequested()
+    let answer = try state.withLock { state throws in
+      if isCancelled, state.log.records[key] == nil, !state.log.begun.contains(key) { throw CancellationError() }
+      return state.order.call(key, leave, step: isOwned)
+    }
+    var call = DurableCall(name: step.name, key: key, isUndoable: step.isUndoable)
+    if answer == .stored {
+      await waitForTurn(of: key)
+      try throwIfStopped()
+      let (record, isInDoubt) = state.withLock { ($0.log.records[key], $0.log.begun.contains(key)) }
+      guard let record else { throw CancellationError() }
+      guard isInDoubt, !settings.isCheck, case .failure(let failure) = record.end else {
+        return .stored(key: key, record)
+      }
+      // It is performed where its end was, to be undone.
+      state.withLock { $0.order.isBlocked = true }
+      call.failure = failure.error(of: step.name)
+      return .perform(repeating(call))
+    }
+    if answer == .later {
+      await wait(toLeave: leave)
+      try throwIfStopped()
+    }
+    if settings.isCheck { throw stop(throwing: DurableCheckEnd()) }
+    let (isInDoubt, isUnwinding) = state.withLock { ($0.log.begun.contains(key), $0.log.isUnwinding) }
+    guard isUnwinding || run.isCancellationRequested() else {
+      call.isAgain = isInDoubt
+      executor?.depart()
+      return .perform(call)
+    }
+    if isInDoubt, isUnwinding || !run.isAbandoned() {
+      call.failure = CancellationError()
+      return .perform(repeating(call))
+    }
+    return try state.withLock { state throws in
+      // What has an outcome, or is in doubt and abandoned, stores nothing more.
+      if isInDoubt { state.order.leave(key) }
+      if case .concluded = state.log.phase { state.order.leave(key) }
+      guard state.order.isPerforming(key) else { throw CancellationError() }
+      let failure = StoredFailure(CancellationError(), of: step.name)
+      enqueue(.failed(key, calls: state.order.callCount, number: state.nextNumber(), failure), &state)
+      state.order.end(key)
+      return .refused(key: key)
+    }
+  }
+
+  /// A step in doubt is performed to be undone.
+  private func repeating(_ call: DurableCall) -> DurableCall {
+    state.withLock { _ = $0.repeating.insert(call.key) }
+    executor?.depart()
+    return call
   }
 
   /// Whether the calling code is neither the body of a step nor on the executor of the run; false where the runtime does
@@ -94,45 +137,23 @@ extension DurableRun {
     return !position.isBody && executor.map { currentExecutor !== $0 } ?? false
   }
 
-  /// No body runs any more: the step throws when everything before it has been replayed, which may have to be undone.
-  private nonisolated(nonsending) func refuse(after number: Int?, at key: String) async throws -> Never {
-    await waitForTurn(of: number, at: key)
-    try throwIfStopped()
-    throw CancellationError()
-  }
-
   /// Notes a cancellation that the run itself does not notice: by the token of a nested chain, or of the run's task by
   /// its own code.
   private func noteCancellation(of run: JournalRun) {
     let task = Task.isCancelled ? DurablePosition.task : nil
     let isCancelled = run.isRunCancelled()
     let isStopped = state.withLock { state in
-      !state.isStopRequested && state.cancellation == nil && (isCancelled || task == state.place.owner)
+      !state.isStopRequested && state.log.phase == .running && (isCancelled || task == state.task)
     }
     if isStopped { stop() }
   }
 
-  /// Runs the body of a step for the sake of the steps inside it that may have to be undone.
-  private nonisolated(nonsending) func enter<Value>(
-    _ place: JournalKey,
-    _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
-  ) async throws {
-    do {
-      _ = try await outside { try await body(place) }
-    } catch {
-      try throwIfStopped()
-    }
-  }
-
-  private nonisolated(nonsending) func replay<Value>(
+  private func replay<Value>(
     _ record: DurableLog.Record,
     _ step: JournalStep,
     _ key: String,
     _ values: DurableValues<Value>
-  ) async throws -> JournalEnd<Value> {
-    await waitForTurn(of: record.number, at: key)
-    try throwIfStopped()
-    defer { endTurn(of: record.number, key) }
+  ) throws -> JournalEnd<Value> {
     switch record.end {
     case .failure(let failure): throw failure.error(of: step.name)
     case .success(let bytes):
@@ -148,7 +169,9 @@ extension DurableRun {
       }
       let value: Value
       do { value = try values.decode(bytes) } catch { throw stop(throwing: unknown("step \(key)", error)) }
-      return JournalEnd(value: value, number: isOutstanding ? record.number : nil, isReplayed: true)
+      state.withLock { $0.log.forgetValue(of: key) }
+      // Also of one that was undone: its code waits for that again.
+      return JournalEnd(value: value, number: step.isUndoable ? record.number : nil, isReplayed: true)
     }
   }
 }
@@ -156,30 +179,14 @@ extension DurableRun {
 // MARK: - Performing
 
 extension DurableRun {
-  private nonisolated(nonsending) func perform<Value>(
-    _ call: DurableCall,
-    _ values: DurableValues<Value>,
-    _ body: nonisolated(nonsending) () async throws -> Value
-  ) async throws -> JournalEnd<Value> {
-    state.withLock { $0.waits.called(call.key) }
-    defer { state.withLock { $0.waits.returned(call.key) } }
-    let ending = try await outside { await performed(call, values, body) }
-    if let number = ending.number {
-      // In the order in which a replay returns them.
-      await waitForTurn(of: number, at: call.key)
-      if call.isOrdered { endTurn(of: number, call.key) }
-    }
-    return try ending.result.get()
-  }
-
   private nonisolated(nonsending) func performed<Value>(
     _ call: DurableCall,
     _ values: DurableValues<Value>,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async -> DurableEnding<Value> {
-    let (key, thread) = (call.key, call.thread)
+    let key = call.key
     state.withLock { state in
-      if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key, thread: thread), &state) }
+      if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key, calls: state.order.callCount), &state) }
     }
     let value: Value
     do {
@@ -187,16 +194,19 @@ extension DurableRun {
       try await flush()
       try checkLease()
     } catch {
-      return DurableEnding(throwing: error)
+      return .unstored(.failure(error))
     }
     do {
-      value = try await working(at: key) { try await run(call, body) }
+      value = try await working(at: key) {
+        if call.failure == nil { try await body() } else { try await Scope.repeating(body) }
+      }
     } catch {
       return failed(error, call)
     }
     // Code that swallows the error of a stop has not done its work.
     let poison = state.withLock { state in state.isPoisoned(key) ? state.stopError ?? CancellationError() : nil }
-    if let poison { return DurableEnding(throwing: poison) }
+    if let poison { return .unstored(.failure(poison)) }
+    if let failure = call.failure { return unstored(value, call, failure) }
     let stored: (bytes: [UInt8], copy: Value)
     do {
       stored = try values.stored(value)
@@ -207,54 +217,27 @@ extension DurableRun {
       let error = unstorable(call.name, StoredReason.text(error))
       return call.isUndoable ? unstored(value, call, error) : failed(error, call)
     }
-    if call.isUndoable {
-      // It counts as failed since an earlier process.
-      if case .failure(let failure)? = state.withLock({ $0.log.end(of: key) })?.end {
-        return unstored(value, call, failure.error(of: call.name))
-      }
-      // Otherwise its value would be that of the work whose time is over.
-      if call.isExpired { return unstored(value, call, CancellationError()) }
-      // Abandoned work whose run has ended.
-      if state.withLock({ $0.hasEnded && !$0.isStopped }) { return unstored(value, call, nil) }
-    }
+    // Abandoned work whose run has ended.
+    if call.isUndoable, state.withLock({ $0.hasEnded && !$0.isStopped }) { return unstored(value, call, nil) }
     let number = state.withLock { state in
-      let number = state.number(of: key)
+      let number = state.nextNumber()
+      let calls = state.order.callCount
       enqueue(
-        .completed(key, thread: thread, number: number, value: stored.bytes, isUndoable: call.isUndoable),
+        .completed(key, calls: calls, number: number, value: stored.bytes, isUndoable: call.isUndoable),
         &state
       )
+      state.log.forgetValue(of: key)
       if let signal = state.waits.consume(at: key) { enqueue(.received(signal), &state) }
-      if call.isOrdered { state.willReturn(number) }
+      state.order.end(key)
       return number
     }
-    let turn = call.isOrdered ? number : nil
     do {
       try await flush()
     } catch {
-      return DurableEnding(throwing: error, number: turn)
+      return .unstored(.failure(error))
     }
     let end = JournalEnd(value: stored.copy, number: call.isUndoable ? number : nil, isReplayed: false)
-    return DurableEnding(result: .success(end), number: turn)
-  }
-
-  /// Runs the body of a step; the replayed ends that could cancel one that runs to be undone wait for it.
-  private nonisolated(nonsending) func run<Value>(
-    _ call: DurableCall,
-    _ body: nonisolated(nonsending) () async throws -> Value
-  ) async throws -> Value {
-    guard call.why == .toUndo else { return try await body() }
-    let position = DurablePosition(self, scope: call.key, step: call.key, isBody: true)
-    let result = await Result.of {
-      try await DurablePosition.$current.bind(position, body)
-    }
-    proceeding { _ = $0.log.repeating.remove(call.key) }
-    await waitForLimit(around: call)
-    return try result.get()
-  }
-
-  /// Waits until the time limit around a step, which is over, cancels it when everything has been replayed.
-  private nonisolated(nonsending) func waitForLimit(around call: DurableCall) async {
-    if call.isExpired { try? await Task.sleep(for: .century) }
+    return .stored(.success(end))
   }
 
   /// A step has a value that is not stored: it is undone at once, with this value.
@@ -264,61 +247,36 @@ extension DurableRun {
     let failure = error.map { StoredFailure($0, of: call.name) }
     let number = state.withLock { state in
       let number = state.nextNumber()
-      state.unstored[number] = DurableState.Unstored(key: call.key, thread: call.thread, failure: failure)
-      if let turn = state.log.pendingNumber(of: call.key) { state.undoneFirst[number] = (turn, call.key) }
+      state.unstored[number] = DurableState.Unstored(key: call.key, failure: failure)
       return number
     }
-    let end = JournalEnd(value: value, number: number, error: error, isReplayed: false)
-    return DurableEnding(result: .success(end), number: nil)
+    return .unstored(.success(JournalEnd(value: value, number: number, error: error, isReplayed: false)))
   }
 
-  /// A step, or a group of steps, has failed; returns the error that it throws, now and in each replay.
-  nonisolated(nonsending) func fail(_ error: any Error, _ call: DurableCall) async -> any Error {
-    let (thrown, number) = note(error, call)
-    guard let number else { return thrown }
-    await waitForTurn(of: number, at: call.key)
-    if call.isOrdered { endTurn(of: number, call.key) }
-    return thrown
-  }
-
+  /// A step has failed; it throws the same error now and in each replay.
   private func failed<Value>(_ error: any Error, _ call: DurableCall) -> DurableEnding<Value> {
-    let (thrown, number) = note(error, call)
-    return DurableEnding(throwing: thrown, number: number)
-  }
-
-  /// Notes a failure; returns the error that the step throws, and the number of its end if that is stored.
-  private func note(_ error: any Error, _ call: DurableCall) -> (any Error, Int?) {
     let isInterrupted = Task.isCancelled
-    // Between steps, the interruption comes at the same point of each replay.
-    let mayComeEarlier = isInterrupted && position.isBody
     let failure = StoredFailure(error, of: call.name)
-    let replayed = failure.error(of: call.name)
-    return state.withLock { state -> (any Error, Int?) in
-      if let error = state.stopError { return (error, nil) }
+    return state.withLock { state in
+      state.repeating.remove(call.key)
+      if let error = state.stopError { return .unstored(.failure(error)) }
       if state.isStopped {
         _ = poison(&state)
-        return (error, nil)
+        return .unstored(.failure(error))
       }
-      if state.cancellation != nil, isInterrupted || error is CancellationError, call.why != .toUndo {
-        // The run ends, and a step in doubt around this one is repeated: then this has to do its work.
-        if call.isUndoable, call.why == .new { enqueue(.settled(call.key), &state) }
-        return (replayed, nil)
-      }
-      let number = state.number(of: call.key)
-      var thrown = replayed
-      let end = state.log.end(of: call.key)?.end
-      if end == nil {
-        let (key, thread) = (call.key, call.thread)
-        enqueue(.failed(key, thread: thread, number: number, failure, isInterrupted: mayComeEarlier), &state)
-        // Its first body may have done what the repetition was not left to do.
-        if isInterrupted, call.isUndoable, call.why != .new { enqueue(.began(key, thread: call.thread), &state) }
-      } else {
-        enqueue(.settled(call.key), &state)
+      if let seen = call.failure, state.log.records[call.key] != nil {
         // What the code has seen counts.
-        if case .failure(let failure)? = end { thrown = failure.error(of: call.name) }
+        enqueue(.settled(call.key), &state)
+        return .repeated(seen)
       }
-      if call.isOrdered { state.willReturn(number) }
-      return (thrown, number)
+      let calls = state.order.callCount
+      enqueue(.failed(call.key, calls: calls, number: state.nextNumber(), failure), &state)
+      // Its first body may have done what the repetition was not left to do.
+      if isInterrupted, call.isUndoable, call.isAgain {
+        enqueue(.began(call.key, calls: calls), &state)
+      }
+      state.order.end(call.key)
+      return .stored(.failure(failure.error(of: call.name)))
     }
   }
 }
@@ -327,25 +285,18 @@ extension DurableRun {
 struct DurableCall: Sendable {
   let name: String
   let key: String
-  let thread: Int?
   let isUndoable: Bool
-  let why: DurableLog.Performance
-  /// Whether it is returned in the order of the ends: the calls in the body of a step come one after the other anyway,
-  /// except in its child tasks.
-  var isOrdered = true
-  /// Whether the time of the work around it is over, in which it does nothing new.
-  var isExpired = false
+  /// Whether the body may have run before, in a process that crashed, and is not performed only to be undone.
+  var isAgain = false
+  /// The error that the step throws when it is performed only to be undone.
+  var failure: (any Error)?
 }
 
-/// How a step that was performed has ended, and the number of the end if it waits for its turn.
-struct DurableEnding<Value> {
-  let result: Result<JournalEnd<Value>, any Error>
-  let number: Int?
-
-  init(result: Result<JournalEnd<Value>, any Error>, number: Int?) {
-    self.result = result
-    self.number = number
-  }
-
-  init(throwing error: any Error, number: Int? = nil) { self.init(result: .failure(error), number: number) }
+/// How a step that was performed has ended.
+enum DurableEnding<Value> {
+  /// The end is stored, and is returned in its turn.
+  case stored(Result<JournalEnd<Value>, any Error>)
+  /// The end had been stored, and the step was performed once more in its turn.
+  case repeated(any Error)
+  case unstored(Result<JournalEnd<Value>, any Error>)
 }

@@ -28,15 +28,14 @@ extension DurableRun {
   private func requestCancellation(_ reason: String?, _ state: inout DurableState) -> Bool {
     guard state.cancellation == nil, state.log.phase == .running else { return false }
     state.cancellation = Cancellation(reason: reason)
-    if state.hasBegun { enqueue(.cancelled(reason: reason), &state) }
+    if state.hasBegun { enqueueCancellation(reason, &state) }
     return true
   }
 
   @discardableResult
   private func storeCancellation() -> Task<Void, Never> {
-    let task = spawn { [self] in
-      let (reason, interrupt) = state.withLock { ($0.cancellation?.reason, $0.interrupt) }
-      if (try? await flush()) != nil { interrupt?(reason) }
+    let task = spawn(on: bodyExecutor) { [self] in
+      if (try? await flush()) != nil { executor?.notify() }
     }
     state.withLock { $0.cancelling = task }
     return task
@@ -46,6 +45,12 @@ extension DurableRun {
 // MARK: - Storing
 
 extension DurableRun {
+  /// The code learns that the run is cancelled when that is stored.
+  func enqueueCancellation(_ reason: String?, _ state: inout DurableState) {
+    enqueue(.cancelled(reason: reason), &state)
+    state.order.cancel(reason: reason, after: state.queuedCount)
+  }
+
   /// Applies an event and queues it; what is queued is stored together with what follows.
   func enqueue(_ event: DurableEvent, _ state: inout DurableState) {
     guard !settings.isCheck else { return }

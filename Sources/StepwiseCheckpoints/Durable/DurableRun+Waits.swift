@@ -22,8 +22,8 @@ extension DurableRun {
   func elapsed(of limit: Duration, at place: JournalKey) async -> Duration {
     guard let end = state.withLock({ $0.log.deadlines[place.path] }) else {
       _ = remaining(of: limit, at: place.path)
-      // The body that follows does not store it. An error stops the run.
-      try? await flush()
+      // The body of a step does not store it. An error stops the run.
+      if place.isBody { try? await flush() }
       return .zero
     }
     return max(.zero, limit.clamped - .milliseconds(end - now))
@@ -44,10 +44,11 @@ extension DurableRun {
 extension DurableRun {
   /// Stops the run after the steps in progress; at once while it only waits.
   func stopForHost() {
-    let waits = proceeding { state -> [DurableWait]? in
+    let waits = state.withLock { state -> [DurableWait]? in
       state.isStopRequested = true
       return state.waits.isParked ? state.waits.pending : nil
     }
+    releaseAll()
     if let waits, let host = settings.host { stop(throwing: host.suspension(waits)) }
   }
 
@@ -102,7 +103,7 @@ extension DurableRun {
     guard let waits, let host = settings.host, !isStopped else { return }
     if isStored { return _ = stop(throwing: host.suspension(waits)) }
     // What has failed before is known, and need not be repeated.
-    _ = spawn { [self] in
+    _ = spawn(on: bodyExecutor) { [self] in
       try? await flush()
       executor?.notify()
     }

@@ -72,14 +72,6 @@ final class DurableRun: RunJournal {
 
   var executor: DurableExecutor? { state.withLock { $0.executor } }
 
-  /// Changes the state, and lets continue what need not wait any longer.
-  func proceeding<Value>(_ change: (inout DurableState) -> Value) -> Value {
-    let (value, due) = state.withLock { (change(&$0), $0.takeDue()) }
-    for turn in due { turn.settle(()) }
-    executor?.notify()
-    return value
-  }
-
   // MARK: - Errors
 
   func unstorable(_ step: String, _ reason: String) -> CheckpointError {
@@ -100,11 +92,12 @@ final class DurableRun: RunJournal {
   /// - Returns: The error that stops it, which is the first one.
   @discardableResult
   func stop(throwing error: any Error) -> any Error {
-    let (first, isNew, interrupt) = proceeding { state in
+    let (first, isNew, interrupt) = state.withLock { state in
       let first = state.stopError
       state.stopError = first ?? error
       return (first ?? error, first == nil, state.interrupt)
     }
+    releaseAll()
     if isNew { interrupt?(nil) }
     return first
   }
@@ -116,13 +109,10 @@ final class DurableRun: RunJournal {
     throw stop(throwing: store.lostLease(of: id))
   }
 
-  /// Whether the code does nothing any more; a step in doubt that is repeated works as in any other run.
-  var isUnwinding: Bool {
-    let scope = currentPosition?.scope ?? ""
-    return state.withLock { $0.log.isUnwinding && !$0.log.isRepeated(scope) }
+  func stop() {
+    state.withLock { $0.isStopRequested = true }
+    releaseAll()
   }
-
-  func stop() { proceeding { $0.isStopRequested = true } }
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
@@ -141,12 +131,20 @@ final class DurableRun: RunJournal {
   // MARK: - Position
 
   var position: DurablePosition {
-    currentPosition ?? DurablePosition(self, scope: "", step: nil, at: state.withLock { $0.place })
+    currentPosition ?? root
   }
 
-  /// Nil outside of steps.
   private var currentPosition: DurablePosition? {
     DurablePosition.current.flatMap { $0.run === self ? $0 : nil }
+  }
+
+  /// Where the run's own task begins.
+  private var root: DurablePosition {
+    state.withLock { state in
+      let root = state.root ?? DurablePosition(self, scope: "", step: nil)
+      if !state.hasEnded { state.root = root }
+      return root
+    }
   }
 
   /// Whether the innermost run around the code is this one.

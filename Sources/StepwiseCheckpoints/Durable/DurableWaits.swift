@@ -82,6 +82,8 @@ package struct DurableWaits: Sendable {
   /// The steps that were called and whose ends the code has not received, and the undos.
   private var unreturned: Set<String> = []
   private var waits: [String: DurableWait] = [:]
+  /// When the waits between steps are over, such as time limits, by their keys.
+  private var limits: [String: Int] = [:]
   /// The signals that steps have received, by their keys, until they are consumed.
   private(set) var received: [String: Int] = [:]
   /// The signals that a step cannot read, by their keys.
@@ -97,7 +99,15 @@ package struct DurableWaits: Sendable {
   package var all: [DurableWait] { Array(waits.values) }
 
   /// What a run that is stopped while it is parked waits for; nothing when one of its waits is over already.
-  package var pending: [DurableWait] { isWaking ? [] : all }
+  package var pending: [DurableWait] { isWaking ? [] : allWithLimits }
+
+  private var allWithLimits: [DurableWait] { all + limits.values.map { DurableWait(end: $0) } }
+
+  /// A wait between steps begins.
+  mutating func begin(limit key: String, _ end: Int?) { limits[key] = end }
+
+  /// A wait between steps is over, or was left.
+  mutating func end(limit key: String) { limits[key] = nil }
 
   /// A body begins; returns whether the run was parked.
   package mutating func begin(_ key: String) -> Bool {
@@ -128,7 +138,7 @@ package struct DurableWaits: Sendable {
   /// What a run waits for that is to be stopped; nil while something of it works, or its code is to receive an end.
   package var stopping: [DurableWait]? {
     guard isToStop, isParked, !isWaking, unreturned.allSatisfy(containsWait) else { return nil }
-    return all
+    return allWithLimits
   }
 
   private func containsWait(_ step: String) -> Bool { waits.keys.contains { Self.isInside($0, step) } }

@@ -61,13 +61,19 @@
         }
         return names.contains { $0.elementsEqual(path.utf8[path.utf8.index(after: end)...]) }
       }
+      /// Whether a path belongs to a further attempt at something around the step that was found.
+      func isRetry(_ path: String, of found: String) -> Bool {
+        found.utf8.indices.contains { index in
+          found.utf8[index] == UInt8(ascii: "/") && path.utf8.starts(with: (found[..<index] + "@").utf8)
+        }
+      }
       var found: (path: String, number: Int, value: [UInt8])?
       for event in events {
         switch event {
-        case .completed(let path, _, let number, let value, _): if isNamed(path) { found = (path, number, value) }
+        case .completed(let path, _, _, _, _), .began(let path, _), .failed(let path, _, _, _):
+          if let last = found, isRetry(path, of: last.path) { found = nil }
+          if case .completed(_, _, let number, let value, _) = event, isNamed(path) { found = (path, number, value) }
         case .undone(let number): if number == found?.number { found = nil }
-        // The attempt around it was undone.
-        case .attemptEnded(let key, _): if found?.path.utf8.starts(with: (key + "/").utf8) == true { found = nil }
         default: break
         }
       }

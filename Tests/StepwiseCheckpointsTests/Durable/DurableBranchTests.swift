@@ -114,12 +114,13 @@ struct DurableBranchTests {
       try await Task.sleep(for: .seconds(3_600))
       return input
     }
-    let fast = Chain("fast") { (input: Int) -> Int in
+    let last = Step("fast") { (input: Int) -> Int in
       _ = await ready.value()
       try Task.checkCancellation()
       if combine == "zip" { throw Declined(card: "fast") }
       return input
     }
+    let fast = Chain(last)
     switch combine {
     case "race": return .race(slow, fast)
     default: return Chain.zip(slow, fast).then("sum") { $0 + $1 }.recover { _ in 9 }

@@ -46,12 +46,12 @@ struct DurableExecutorTests {
   @Test func `The machine runs its jobs before it delivers, and rests when nothing is left`() {
     var machine = DurableExecutorMachine<Int>()
     var actions: [String] = []
-    func next(_ count: Int) { for _ in 0..<count { actions.append("\(machine.next())") } }
-    let starts = [machine.enqueue(1), machine.enqueue(2), machine.notify()]
-    #expect(starts == [true, false, false])
+    func next(_ count: Int) { for _ in 0..<count { actions.append("\(machine.next(on: 1))") } }
+    let starts = [machine.enqueue(1, on: 7), machine.notify()]
+    #expect(starts == [true, false])
     next(1)
-    let isStarted = machine.enqueue(3)
-    #expect(!isStarted)
+    let isStarted = [machine.enqueue(2, on: 1), machine.enqueue(3, on: 1)]
+    #expect(isStarted == [false, false])
     next(4)
     #expect(actions == ["run(1)", "run(2)", "run(3)", "deliver", "rest"])
     let notes = [machine.notify(), machine.notify()]
@@ -67,15 +67,43 @@ struct DurableExecutorTests {
   @Test func `The machine keeps no more jobs than twice those that wait`() {
     var machine = DurableExecutorMachine<Int>()
     var jobs = (0..<2).map { $0 }
-    for job in jobs { _ = machine.enqueue(job) }
+    _ = machine.free()
+    for job in jobs { _ = machine.enqueue(job, on: 1) }
     for count in 2..<100_000 {
-      guard case .run(let job) = machine.next() else { break }
+      guard case .run(let job) = machine.next(on: 1) else { break }
       #expect(job == count - 2)
       jobs.append(count)
-      _ = machine.enqueue(count)
+      _ = machine.enqueue(count, on: 1)
       #expect(machine.count <= 4_096)
     }
     #expect(jobs.count == 100_000)
+  }
+
+  @Test func `The machine holds what comes from elsewhere, unless it has left to return`() {
+    var machine = DurableExecutorMachine<Int>()
+    // The first job begins the code, wherever it comes from.
+    let first = machine.enqueue(1, on: 7)
+    #expect(first == true)
+    _ = machine.next(on: 1)
+    let elsewhere = machine.enqueue(2, on: 7)
+    #expect(elsewhere == nil)
+    _ = machine.receive(2, "b")
+    machine.depart("c")
+    _ = machine.receive(3, "c")
+    _ = machine.receive(4, "c")
+    var actions: [String] = []
+    func next(_ count: Int) { for _ in 0..<count { actions.append("\(machine.next(on: 1))") } }
+    next(3)
+    #expect(actions == ["run(3)", "deliver", "rest"])
+    let starts = machine.admit()
+    #expect(starts && machine.isHolding)
+    next(2)
+    #expect(actions.suffix(2) == ["run(2)", "rest"])
+    let startsFree = machine.free()
+    let free = machine.enqueue(5, on: 7)
+    #expect(startsFree && !machine.isHolding && free == false)
+    next(3)
+    #expect(actions.suffix(3) == ["run(4)", "run(5)", "rest"])
   }
 
   /// Runs child tasks whose waits end in the order of their numbers, and returns the order in which code continues.
@@ -83,6 +111,7 @@ struct DurableExecutorTests {
     let arrivals = Arrivals()
     let ledger = Ledger()
     let executor = DurableExecutor(on: globalConcurrentExecutor) { arrivals.deliver() }
+    executor.free()
     var random = SeededGenerator(seed: seed)
     let numbers = (0..<count).shuffled(using: &random)
     await withTaskExecutorPreference(executor) {
@@ -122,6 +151,7 @@ struct DurableExecutorTests {
 
   @Test func `Code of one run never runs at the same time, also in actors and child tasks`() async {
     let executor = DurableExecutor(on: globalConcurrentExecutor) { false }
+    executor.free()
     let overlaps = Overlaps()
     let actor = Worker()
     await withTaskExecutorPreference(executor) {

@@ -30,6 +30,11 @@ struct DurableOrderTests {
     case branch(Node, Node, Node)
     /// An actor counts.
     case actor(Node)
+    /// The main actor works between steps.
+    case main(Node)
+    /// Branches of which the first value counts.
+    case race(Node, Node)
+    case limited(Node)
     case yields(Int)
     /// Child tasks that send their values to a stream.
     case stream([Node])
@@ -39,8 +44,8 @@ struct DurableOrderTests {
       case .step: 1
       case .sequence(let nodes), .group(let nodes, _), .first(let nodes), .stream(let nodes):
         nodes.reduce(0) { $0 + $1.size }
-      case .pair(let left, let right): left.size + right.size
-      case .caught(let node), .actor(let node): node.size
+      case .pair(let left, let right), .race(let left, let right): left.size + right.size
+      case .caught(let node), .actor(let node), .main(let node), .limited(let node): node.size
       case .loop(let count, let node): count * node.size
       case .branch(let condition, let left, let right): condition.size + max(left.size, right.size)
       case .yields: 0
@@ -64,11 +69,10 @@ struct DurableOrderTests {
     private mutating func node(_ depth: Int) -> Node {
       guard depth > 0, number(0...3) > 0 else {
         count += 1
-        // A name that is repeated in child tasks of one place is an error.
         return .step("s\(count)", undo: number(0...1) == 0, mayFail: number(0...5) == 0)
       }
       let depth = depth - 1
-      switch number(0...10) {
+      switch number(0...13) {
       case 0, 1: return .sequence(nodes(2...4, depth))
       case 2: return .pair(node(depth), node(depth))
       case 3: return .group(nodes(2...5, depth), width: number(1...3))
@@ -78,6 +82,9 @@ struct DurableOrderTests {
       case 7: return .actor(node(depth))
       case 8: return .sequence([.yields(number(1...3)), node(depth)])
       case 9: return .stream(nodes(2...3, depth))
+      case 10: return .main(node(depth))
+      case 11: return .race(node(depth), node(depth))
+      case 12: return .caught(.limited(node(depth)))
       default: return .caught(.group(nodes(2...4, depth), width: 4))
       }
     }
@@ -168,6 +175,12 @@ struct DurableOrderTests {
       }
     }
 
+    @MainActor private func work() async { await Task.yield() }
+
+    private func chain(_ name: String, _ node: Node) -> Chain<Int, Int> {
+      Chain(name) { (_: Int) in try await run(node) }
+    }
+
     func run(_ node: Node) async throws -> Int {
       switch node {
       case .step(let name, let undo, let mayFail): return try await call(name, undo: undo, mayFail: mayFail)
@@ -216,6 +229,14 @@ struct DurableOrderTests {
         let value = await counter.add(try await run(node))
         note("counted \(value)")
         return value
+      case .main(let node):
+        let value = try await run(node)
+        await work()
+        note("main")
+        return try await run(.actor(.yields(1))) &+ value
+      case .race(let left, let right): return try await Chain.race(chain("l", left), chain("r", right)).run(1)
+      case .limited(let node):
+        return try await steps("limited", timeout: .milliseconds(1)) { try await run(node) }
       case .yields(let count):
         for _ in 0..<count { await Task.yield() }
         return 0
@@ -273,21 +294,23 @@ struct DurableOrderTests {
       if known.count > before.count { before = Array(known) }
       guard log.isEnded else { continue }
       if world.running > 0 { return "\(world.running) bodies are running" }
-      let completed = log.records.filter { $0.value.end.isSuccess && $0.value.isUndoable }.keys.map {
+      let isResolved = if case .concluded(.resolved) = log.phase { true } else { false }
+      let undoable = log.records.filter { $0.value.end.isSuccess && $0.value.isUndoable }
+      // What a branch has completed that has lost is undone, and what a chain has that has run between steps is not.
+      let completed = undoable.filter { isResolved ? !$0.value.isUndone : !$0.key.contains("/chain") }.keys.map {
         String($0.split(separator: "/").last ?? "")
       }
       // A step in doubt that was interrupted is repeated and undone, too.
       let undone = Set(world.undone)
-      let isResolved = if case .concluded(.resolved) = log.phase { true } else { false }
       if isResolved ? !undone.isDisjoint(with: completed) : !undone.isSuperset(of: completed) {
-        return "resolved: \(isResolved), undone: \(world.undone), completed: \(completed)"
+        return "resolved: \(isResolved), undone: \(world.undone), completed: \(completed), \(program)"
       }
       return nil
     }
     return "it does not end"
   }
 
-  // G182
+  // G182, G197
   @Test func `Unchanged code takes the same path in each process, and waits for no timer`() async throws {
     let count = UInt64(ProcessInfo.processInfo.environment["STEPWISE_ORDER_SEEDS"] ?? "") ?? 150
     let first = UInt64(ProcessInfo.processInfo.environment["STEPWISE_ORDER_FIRST"] ?? "") ?? 1

@@ -313,25 +313,34 @@ struct DurableReplayTests {
     #expect(ledger.lines == ["a", "b", "c"])
   }
 
-  @Test func `A repeated name is numbered only in its task`() async throws {
-    let (store, ledger) = (MemoryCheckpointStore(), Ledger())
-    let chain = Chain("names") { (input: Int) in
-      for _ in 0..<3 { try await step("same") { ledger.add("same") } }
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await step("child") { ledger.add("child") } }
-        group.addTask { try await step("other") { ledger.add("other") } }
-        try await group.waitForAll()
+  // G196
+  @Test func `A name that child tasks repeat is numbered in the order of the calls`() async throws {
+    for death in 2...30 {
+      let (base, ledger) = (MemoryCheckpointStore(), Ledger())
+      let store = DyingStore(base, at: death, isLate: true)
+      let chain = Chain("names") { (input: Int) in
+        for _ in 0..<2 { try await step("same") { ledger.add("same") } }
+        return try await withThrowingTaskGroup(of: String.self) { group in
+          for number in 0..<3 {
+            group.addTask {
+              try await step("child") {
+                ledger.add("child \(number) \(CurrentStep.idempotencyKey ?? "")")
+                return "\(number)"
+              }
+            }
+          }
+          var values: [String] = []
+          for try await value in group { values.append(value) }
+          return values.sorted()
+        }
       }
-      if input == 2 {
-        async let late: Void = step("child") { ledger.add("late") }
-        try await late
-      }
-      return input
+      _ = try? await chain.run(1, id: "x", in: store)
+      #expect(try await chain.run(1, id: "x", in: base) == ["0", "1", "2"])
+      // Each has a key of its own, in every process.
+      #expect(Set(ledger.lines.filter { $0.hasPrefix("child") }).count == 3, "\(ledger.lines)")
+      if store.writes < death { return }
     }
-    #expect(try await chain.run(1, id: "1", in: store) == 1)
-    await #expect(throws: CheckpointError.self) { try await chain.run(2, id: "2", in: store) }
-    #expect(ledger.count("late") == 0)
-    #expect(try await chain.unfinished(in: store) == ["2"])
+    Issue.record("more writes than expected")
   }
 
   // MARK: - Values
@@ -455,34 +464,5 @@ struct DurableReplayTests {
     _ = try await chain.run(1, id: "x", in: store, version: 4)
     #expect(seen.lines == ["3", "3", "in 3"])
     #expect(CurrentRun.version == .max)
-  }
-
-  @Test(arguments: 1...12)
-  func `An attempt's failure is stored before its undo`(death: Int) async throws {
-    let (ledger, base) = (Ledger(), MemoryCheckpointStore())
-    let chain = Chain("work") { (input: Int) in
-      try await steps("around", retry: RetryPolicy(maxAttempts: 3, backoff: .none)) {
-        try await step("book") {
-          ledger.add("book")
-          return ledger.count("book")
-        } undo: { number in
-          ledger.add("undo \(number)")
-        }
-        // A failure that no step contains, and that does not come back.
-        ledger.add("check")
-        if ledger.count("check") == 1 { throw Declined(card: "visa") }
-      }
-      try await step("ship") { ledger.add("ship") }
-      return input
-    }
-    let store = DyingStore(base, at: death)
-    _ = try? await chain.run(1, id: "w", in: store)
-    #expect(try await chain.run(1, id: "w", in: base) == 1)
-    #expect(ledger.lines.contains("ship"))
-    // Each booking but one is undone.
-    let undone = Set(ledger.lines.filter { $0.hasPrefix("undo") })
-    let isUnstored = ledger.count("book") > 2
-    #expect(undone.count == ledger.count("book") - 1 || isUnstored, "\(ledger.lines)")
-    #expect(!undone.contains("undo \(ledger.count("book"))"), "\(ledger.lines)")
   }
 }

@@ -328,4 +328,39 @@ extension DurableStepsTests {
     #expect(try await chain.run(1, id: "x", in: MemoryCheckpointStore()) == 1)
     #expect(ledger.lines == ["main", "actor", "child"])
   }
+
+  // G198
+  @Test func `Code that waits for something else than the run is reported in a replay`() async throws {
+    let (ledger, base, isStored, never) = (Ledger(), MemoryCheckpointStore(), Once<Void>(), Once<Void>())
+    let store = DyingStore(base)
+    let chain = Chain("order") { (input: Int) in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          if isStored.settled != nil { await never.value() }
+          try await step("late") { ledger.add("late") }
+          isStored.settle(())
+        }
+        group.addTask {
+          try await step("last") {
+            ledger.add("last")
+            await isStored.valueIgnoringCancellation()
+            store.die()
+          }
+        }
+        try await group.waitForAll()
+      }
+      return input
+    }
+    _ = try? await chain.run(1, id: "x", in: store)
+    let patience = DurableRun.Patience(duration: .milliseconds(50))
+    let error = await DurableRun.Patience.$current.withValue(patience) {
+      await #expect(throws: CheckpointError.self) { try await chain.run(1, id: "x", in: base) }
+    }
+    guard case .waitOutside(_, _, "order/late", ["order/last"])? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(ledger.lines.sorted() == ["last", "late"])
+    #expect(try await chain.unfinished(in: base) == ["x"])
+  }
 }

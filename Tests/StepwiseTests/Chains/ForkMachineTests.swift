@@ -85,15 +85,12 @@ struct ForkMachineTests {
     #expect(machine.decider == 1)
   }
 
-  @Test func `Branches lose when the decision is published, or when they begin afterwards`() {
+  @Test func `Branches lose when the step is decided, or when they begin afterwards`() {
     var machine = Machine(count: 3, isRace: true)
     for place in 0..<2 { _ = machine.begin(place * 10, at: place) }
     let isDecided = machine.end(at: 1, hasValue: true)
     #expect(isDecided)
-    let isLostEarly = machine.begin(20, at: 2)
-    #expect(!isLostEarly)
-    let lost = machine.publish()
-    #expect(lost == [0, 20])
+    #expect(machine.losers == [0])
     let isLostLate = machine.begin(20, at: 2)
     #expect(isLostLate)
   }

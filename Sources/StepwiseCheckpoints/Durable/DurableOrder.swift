@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+/// The order in which the code between the steps of a run receives what it waits for: that of the events.
+///
+/// A run that resumes receives what is stored first; nothing new begins before the end of this replay. So the code takes
+/// the path of the earlier processes, and code that has changed is found before it does anything.
+///
+/// It is a pure value. What it holds of the code is what resumes it.
+struct DurableOrder: Sendable {
+  /// Something that the code waits for, or that an earlier process has seen it do.
+  enum Arrival: Sendable, Hashable {
+    /// The end of a step or of a wait.
+    case end(String)
+    /// The body of a step had begun, so the code has called the step.
+    case began(String)
+    /// The code has returned from elsewhere, such as the main actor.
+    case returned
+    case cancelled(reason: String?)
+  }
+
+  /// What is done while all of the code waits.
+  enum Action: Sendable {
+    /// A step or a wait has ended.
+    case resume(Once<Void>)
+    /// The code that has returned from elsewhere goes on; what no earlier process has seen is stored.
+    case admit(isNew: Bool)
+    case interrupt(reason: String?)
+    /// The replay has ended: what is new begins.
+    case begin([Once<Void>])
+    /// The replay has ended, and the time of a wait was over before.
+    case expire(String)
+    /// The code has called another step than the stored one.
+    case differ(stored: String, found: String)
+    /// What comes next is stored, and the code is not there yet.
+    case wait(for: Missing)
+    case rest
+  }
+
+  /// Why the code does not receive what comes next.
+  enum Missing: Sendable {
+    /// It has not called for it.
+    case call(String)
+    /// It is elsewhere.
+    case code
+    /// It waits for work that is repeated in each process, such as undos.
+    case work
+  }
+
+  /// How far a step or a wait is that the code waits for.
+  private enum Call: Sendable {
+    /// It begins after the replay.
+    case new(Once<Void>, deadline: Int?)
+    /// It works, or is on its way back.
+    case performing
+    /// It waits for its turn.
+    case ended(Once<Void>)
+  }
+
+  private var arrivals: [(arrival: Arrival, eventCount: Int)] = []
+  /// The number of arrivals that were delivered.
+  private var head = 0
+  /// The number of arrivals of earlier processes.
+  private var storedCount = 0
+  private(set) var isReplaying = false
+  /// Whether nothing is delivered, because a step in doubt is performed where its end was.
+  var isBlocked = false
+  /// The keys of the ends that were not delivered.
+  private var pending: Set<String> = []
+  private var calls: [String: Call] = [:]
+  /// The keys of what begins after the replay, in the order of the calls.
+  private var new: [String] = []
+  /// The waits that the code has left before their ends were delivered.
+  private var left: Set<String> = []
+  /// The stored ends that are delivered when the code calls for them, because it waits for something else meanwhile.
+  private(set) var late: Set<String> = []
+  /// How often code from elsewhere went on before its place in the order.
+  private var earlyReturns = 0
+  /// The number of calls of steps.
+  private(set) var callCount = 0
+
+  // What the calls are compared with, while it replays.
+  private var called: Set<String> = []
+  private var calledSteps: [(key: String, isOwned: Bool)] = []
+  /// How many steps the code had called when a stored one began or ended.
+  private var stepCalls: [String: Int] = [:]
+
+  init() {}
+
+  /// Creates the order of a run that resumes.
+  init(_ events: some Sequence<DurableEvent>) {
+    for event in events {
+      switch event {
+      case .began(let key, let calls):
+        stepCalls[key] = stepCalls[key] ?? calls
+        add(.began(key))
+      case .completed(let key, let calls, _, _, _), .failed(let key, let calls, _, _):
+        stepCalls[key] = stepCalls[key] ?? calls
+        add(.end(key))
+      case .waited(let key): add(.end(key))
+      case .returned: add(.returned)
+      case .cancelled(let reason): add(.cancelled(reason: reason))
+      default: break
+      }
+    }
+    storedCount = arrivals.count
+    isReplaying = storedCount > 0
+  }
+
+  private mutating func add(_ arrival: Arrival, after eventCount: Int = 0) {
+    arrivals.append((arrival, eventCount))
+    if case .end(let key) = arrival { pending.insert(key) }
+  }
+
+  // MARK: - Calls
+
+  /// What a call of a step or a wait does first.
+  enum Answer: Sendable {
+    /// Its end is stored.
+    case stored
+    /// It begins after the replay.
+    case later
+    case now
+  }
+
+  /// The code calls for a step or a wait.
+  ///
+  /// - Parameters:
+  ///   - key: Its key.
+  ///   - leave: Settled when something that is new may begin.
+  ///   - isOwned: Of a step, whether the code at its place calls one after another; nil for a wait.
+  ///   - deadline: When a wait is over.
+  /// - Returns: What it does first.
+  mutating func call(_ key: String, _ leave: Once<Void>, step isOwned: Bool? = nil, deadline: Int? = nil) -> Answer {
+    if isOwned != nil { callCount += 1 }
+    if isReplaying {
+      called.insert(key)
+      if let isOwned { calledSteps.append((key, isOwned)) }
+    }
+    if late.remove(key) != nil { add(.end(key)) }
+    if pending.contains(key) {
+      calls[key] = .performing
+      return .stored
+    }
+    guard isReplaying else {
+      calls[key] = .performing
+      return .now
+    }
+    calls[key] = .new(leave, deadline: deadline)
+    new.append(key)
+    return .later
+  }
+
+  /// A step or a wait that works continues when its turn has come; returns false when the code does not wait for it.
+  mutating func wait(for key: String, _ once: Once<Void>) -> Bool {
+    guard isPerforming(key) else { return false }
+    calls[key] = .ended(once)
+    if late.remove(key) != nil { add(.end(key)) }
+    return true
+  }
+
+  /// The end of a step or a wait is the next event.
+  mutating func end(_ key: String) { add(.end(key)) }
+
+  /// The run is cancelled, which the code learns when so many events are stored.
+  mutating func cancel(reason: String?, after eventCount: Int) {
+    // The first step of a run that has not begun does not begin either.
+    if arrivals.isEmpty, callCount == 0 { (storedCount, isReplaying) = (1, true) }
+    add(.cancelled(reason: reason), after: eventCount)
+  }
+
+  /// The code does not wait for something any more; returns whether it did.
+  @discardableResult
+  mutating func leave(_ key: String) -> Bool {
+    guard calls.removeValue(forKey: key) != nil else { return false }
+    if pending.contains(key) { left.insert(key) }
+    return true
+  }
+
+  /// Whether the end of a step or a wait is to be delivered.
+  func isStored(_ key: String) -> Bool { pending.contains(key) || late.contains(key) }
+
+  /// Whether the code waits for a step or a wait.
+  func isCalled(_ key: String) -> Bool { calls[key] != nil }
+
+  /// Whether something works, or is on its way back.
+  func isPerforming(_ key: String) -> Bool { if case .performing? = calls[key] { true } else { false } }
+
+  private var isPerforming: Bool { calls.values.contains { if case .performing = $0 { true } else { false } } }
+
+  /// Removes all that waits: the run stops.
+  mutating func takeAll() -> [Once<Void>] {
+    defer { calls = calls.filter { if case .performing = $0.value { true } else { false } } }
+    return calls.values.compactMap { call in
+      switch call {
+      case .new(let once, _), .ended(let once): once
+      case .performing: nil
+      }
+    }
+  }
+
+  // MARK: - Deliveries
+
+  /// Whether everything that is stored was delivered.
+  var isReplayed: Bool { head >= storedCount }
+
+  /// Returns what comes next while all of the code waits.
+  ///
+  /// - Parameters:
+  ///   - eventCount: The number of events that are stored.
+  ///   - isHolding: Whether code that has returned from elsewhere waits to go on.
+  ///   - now: The time.
+  /// - Returns: What is to be done.
+  mutating func next(after eventCount: Int, isHolding: Bool, now: Int) -> Action {
+    guard !isBlocked else { return .rest }
+    while head < arrivals.count {
+      let (arrival, count) = arrivals[head]
+      switch arrival {
+      case .end(let key):
+        switch calls[key] {
+        case .ended(let once)?:
+          calls[key] = nil
+          advance()
+          return .resume(once)
+        case .performing?: return isReplayed ? .rest : .wait(for: .work)
+        case .new?, nil: guard left.remove(key) != nil else { return missing(key, isHolding) }
+        }
+      case .began(let key): guard called.contains(key) else { return missing(key, isHolding) }
+      case .returned:
+        if earlyReturns > 0 {
+          earlyReturns -= 1
+        } else {
+          guard isHolding else { return .wait(for: .code) }
+          advance()
+          return .admit(isNew: false)
+        }
+      case .cancelled(let reason):
+        guard count <= eventCount else { return .rest }
+        advance()
+        return .interrupt(reason: reason)
+      }
+      advance()
+    }
+    if isReplaying { endReplay() }
+    if isHolding { return .admit(isNew: true) }
+    return beginNew(at: now)
+  }
+
+  private mutating func advance() {
+    if case .end(let key) = arrivals[head].arrival { pending.remove(key) }
+    head += 1
+    guard head > 1_024, 2 * head > arrivals.count else { return }
+    arrivals.removeFirst(head)
+    (head, storedCount) = (0, max(0, storedCount - head))
+  }
+
+  private mutating func endReplay() {
+    (isReplaying, called, calledSteps, stepCalls) = (false, [], [], [:])
+  }
+
+  /// What begins after the replay: first those waits whose time is over already end, in their order.
+  private mutating func beginNew(at now: Int) -> Action {
+    var waiting: [(key: String, once: Once<Void>, deadline: Int?)] = []
+    for key in new {
+      if case .new(let once, let deadline)? = calls[key] { waiting.append((key, once, deadline)) }
+    }
+    let over = waiting.filter { $0.deadline.map { $0 <= now } ?? false }
+    if let first = over.min(by: { $0.deadline ?? 0 < $1.deadline ?? 0 }) {
+      calls[first.key] = .ended(first.once)
+      return .expire(first.key)
+    }
+    new = []
+    guard !waiting.isEmpty else { return .rest }
+    for call in waiting { calls[call.key] = .performing }
+    return .begin(waiting.map(\.once))
+  }
+
+  /// A stored step or wait comes next, and the code has not called for it.
+  private mutating func missing(_ key: String, _ isHolding: Bool) -> Action {
+    if let found = call(insteadOf: key) { return .differ(stored: key, found: found) }
+    if isHolding {
+      earlyReturns += 1
+      return .admit(isNew: false)
+    }
+    return .wait(for: .call(key))
+  }
+
+  /// The step that the code has called in the place of a stored one; nil when it may still call that.
+  ///
+  /// By then, code that has not changed has called as many steps as before. Child tasks that return from elsewhere may
+  /// call stored steps in another order.
+  private func call(insteadOf key: String) -> String? {
+    guard let count = stepCalls[key], callCount >= count else { return nil }
+    let open = calledSteps.filter { calls[$0.key] != nil }
+    let scope = DurableLog.scope(of: key)
+    let isIn = { (other: String) in DurableLog.scope(of: other) == scope }
+    return open.last { $0.isOwned && isIn($0.key) }?.key
+      ?? open.last { stepCalls[$0.key] == nil && isIn($0.key) }?.key ?? open.last { stepCalls[$0.key] == nil }?.key
+  }
+
+  /// Does not wait any more for what comes next.
+  ///
+  /// - Returns: A stored step that the code has not called although nothing works that it could wait for.
+  mutating func skip() -> String? {
+    guard head < arrivals.count else { return nil }
+    switch arrivals[head].arrival {
+    case .returned: advance()
+    case .end(let key), .began(let key):
+      guard isPerforming else { return key }
+      // The code waits for something that does not end, such as a gate that another run occupies.
+      while head < storedCount {
+        guard case .end(let key) = arrivals[head].arrival else { advance(); continue }
+        if case .ended? = calls[key] { return nil }
+        late.insert(key)
+        advance()
+      }
+    case .cancelled: break
+    }
+    return nil
+  }
+
+  /// A stored step that the code has not called; nil when it may have called all of them.
+  var uncalled: String? {
+    for (arrival, _) in arrivals[head...].prefix(max(0, storedCount - head)) {
+      switch arrival {
+      case .end(let key) where calls[key] == nil && !left.contains(key): return key
+      case .began(let key) where !called.contains(key): return key
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  /// The steps that wait for the end of the replay.
+  var waiting: [String] { calledSteps.map(\.key).filter { if case .new? = calls[$0] { true } else { false } } }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+import Stepwise
+
+// MARK: - What the code receives
+
+extension DurableRun {
+  /// How long a replay waits for code that is elsewhere, and what is called when it has waited in vain.
+  // Tests that wait for nothing choose another time, which no busy machine reaches, and count.
+  struct Patience: Sendable {
+    @TaskLocal static var current = Patience(duration: .seconds(10))
+
+    let duration: Duration
+    var onEnd: @Sendable () -> Void = {}
+  }
+
+  /// Gives the code between steps what it waits for next; returns false when there is nothing yet.
+  ///
+  /// Called while all of the code waits.
+  func deliver() -> Bool {
+    guard let executor else { return false }
+    let (isHolding, now) = (executor.isHolding, now)
+    let (action, hasCodeEnded) = state.withLock { state in
+      let action = state.isStopped ? .rest : state.order.next(after: state.storedCount, isHolding: isHolding, now: now)
+      if case .expire(let key) = action {
+        enqueue(.waited(key), &state)
+        state.order.end(key)
+      }
+      return (action, state.hasCodeEnded)
+    }
+    switch action {
+    case .resume(let once): once.settle(())
+    case .admit(let isNew):
+      if isNew { state.withLock { enqueue(.returned, &$0) } }
+      executor.admit()
+    case .interrupt(let reason): state.withLock { $0.interrupt }?(reason)
+    case .begin(let calls):
+      if settings.isCheck, !hasCodeEnded { stop(throwing: DurableCheckEnd()) }
+      for once in calls { once.settle(()) }
+    case .expire: break
+    case .differ(let stored, _) where hasCodeEnded, .wait(.call(let stored)) where hasCodeEnded:
+      state.withLock { $0.replayed }?.settle(stored)
+      return false
+    case .differ(let stored, let found): stop(throwing: different(stored: stored, code: found))
+    case .wait(.code) where hasCodeEnded: state.withLock { _ = $0.order.skip() }
+    case .wait:
+      if !hasCodeEnded { waitForCode() }
+      return false
+    case .rest:
+      let replayed = state.withLock { $0.order.isReplayed && $0.repeating.isEmpty ? $0.replayed : nil }
+      replayed?.settle(nil)
+      stopIfIdle()
+      return false
+    }
+    state.withLock { $0.deliveryCount += 1 }
+    return true
+  }
+
+  /// All code between steps waits, and nothing known is what it waits for: it may return from elsewhere.
+  private func waitForCode() {
+    let count = state.withLock { state -> Int? in
+      guard !state.isWaitingForCode else { return nil }
+      state.isWaitingForCode = true
+      return state.deliveryCount
+    }
+    guard let count else { return }
+    _ = spawn(on: bodyExecutor) { [weak self, patience] in
+      try? await Task.sleep(for: patience.duration)
+      guard let self else { return }
+      let (missing, waiting) = state.withLock { state -> (String?, [String]) in
+        state.isWaitingForCode = false
+        guard state.deliveryCount == count, !state.isStopped, !state.hasCodeEnded else { return (nil, []) }
+        patience.onEnd()
+        return (state.order.skip(), state.order.waiting)
+      }
+      if let missing {
+        stop(throwing: CheckpointError.waitOutside(id: id, location: location, step: missing, waiting: waiting))
+      }
+      executor?.notify()
+    }
+  }
+
+  /// Waits until everything before the end of a step or of a wait has been delivered.
+  @concurrent func waitForTurn(of key: String, _ once: Once<Void> = Once()) async {
+    guard state.withLock({ !$0.isStopped && $0.order.wait(for: key, once) }) else { return }
+    executor?.notify()
+    await once.valueIgnoringCancellation()
+  }
+
+  /// Waits until everything that is stored has been delivered, after the end of the code.
+  ///
+  /// - Returns: A stored step that the code has not called.
+  func waitForReplay() async -> String? {
+    let once = Once<String?>()
+    let waits = state.withLock { state in
+      state.hasCodeEnded = true
+      let isReplayed = state.order.isReplayed && !(state.isResumed && !state.repeating.isEmpty)
+      guard !state.isStopped, !isReplayed else { return false }
+      state.replayed = once
+      return true
+    }
+    executor?.free()
+    guard waits else { return lateStep }
+    executor?.notify()
+    return await once.valueIgnoringCancellation() ?? lateStep
+  }
+
+  /// A step that is still to be undone and that the code has not called.
+  private var lateStep: String? {
+    state.withLock { state in state.order.late.first { state.log.records[$0]?.isOutstanding ?? false } }
+  }
+
+  /// Nothing waits any more, because the run stops.
+  func releaseAll() {
+    let (waiting, replayed) = state.withLock { state in
+      state.isStopped ? (state.order.takeAll(), state.replayed) : ([], nil)
+    }
+    for once in waiting { once.settle(()) }
+    replayed?.settle(nil)
+    executor?.free()
+  }
+}
+
+// MARK: - What the code waits for
+
+extension DurableRun {
+  /// Whether the running code is between steps, and its order counts.
+  private var isOrdered: Bool {
+    !position.isBody && !position.isUndo && state.withLock { $0.executor != nil && !$0.hasCodeEnded && !$0.isStopped }
+  }
+
+  @concurrent func outside<Value: Sendable>(
+    isOrdered: Bool,
+    _ work: @concurrent @escaping @Sendable () async -> Value
+  ) async -> Value {
+    guard self.isOrdered, let executor else {
+      let value = await withTaskExecutorPreference(bodyExecutor) { await work() }
+      await moveToPreferredExecutor()
+      return value
+    }
+    let key = isOrdered ? position.openWait() : nil
+    var isStored = false
+    if let key {
+      let leave = Once<Void>()
+      switch state.withLock({ $0.order.call(key, leave) }) {
+      case .stored: isStored = true
+      case .later: await wait(toLeave: leave)
+      case .now: break
+      }
+    }
+    executor.depart()
+    let body = DurablePosition(self, scope: position.scope, step: nil, isBody: true)
+    let value = await withTaskExecutorPreference(bodyExecutor) {
+      await DurablePosition.$current.withValue(body) { await work() }
+    }
+    await moveToPreferredExecutor()
+    if let key {
+      if !isStored { end(key) }
+      await waitForTurn(of: key)
+    }
+    return value
+  }
+
+  private func end(_ key: String) {
+    state.withLock { state in
+      guard !state.isStopped else { return }
+      enqueue(.waited(key), &state)
+      state.order.end(key)
+    }
+  }
+
+  /// Waits until something that is new may begin.
+  func wait(toLeave leave: Once<Void>) async {
+    guard state.withLock({ !$0.isStopped }) else { return }
+    executor?.notify()
+    await leave.valueIgnoringCancellation()
+  }
+
+  @concurrent func wait(for duration: Duration, by clock: any Clock<Duration>) async throws {
+    try throwIfStopped()
+    let (key, leave, over) = (position.openWait(), Once<Void>(), Once<Void>())
+    let hasLeft = Lock(false)
+    let sleeper = Lock<Task<Void, Never>?>(nil)
+    let rest = state.withLock { $0.order.isStored(key) } ? .zero : remaining(of: duration, at: key)
+    let answer = state.withLock { state in state.order.call(key, leave, deadline: state.log.deadlines[key]) }
+    await withTaskCancellationHandler {
+      if answer == .later { await wait(toLeave: leave) }
+      if answer != .stored, state.withLock({ $0.order.isPerforming(key) }) {
+        let rest = answer == .now ? rest : remaining(of: duration, at: key)
+        let task = spawn(on: bodyExecutor) { [self] in
+          guard (try? await clock.sleep(for: rest)) != nil else { return }
+          if state.withLock({ $0.order.isCalled(key) }) { end(key) }
+          executor?.notify()
+        }
+        sleeper.withLock { $0 = task }
+        if hasLeft.withLock({ $0 }) { task.cancel() }
+        state.withLock { $0.waits.begin(limit: key, $0.log.deadlines[key]) }
+      }
+      await waitForTurn(of: key, over)
+      state.withLock { $0.waits.end(limit: key) }
+      // Of a run that stops, it still sleeps.
+      sleeper.withLock { $0 }?.cancel()
+    } onCancel: {
+      guard state.withLock({ $0.order.leave(key) }) else { return }
+      hasLeft.withLock { $0 = true }
+      sleeper.withLock { $0 }?.cancel()
+      leave.settle(())
+      over.settle(())
+    }
+    if hasLeft.withLock({ $0 }) { throw CancellationError() }
+    try throwIfStopped()
+  }
+
+  func reading(_ time: Duration, of attempt: Int, at place: JournalKey) -> Duration {
+    let key = DurableLog.scope(place.path, attempt: attempt, branch: nil) + "/%"
+    let stored = state.withLock { state -> Int in
+      if let stored = state.log.deadlines[key] { return stored }
+      let new = Int(time / .milliseconds(1))
+      enqueue(.deadline(key, new), &state)
+      return new
+    }
+    return .milliseconds(stored)
+  }
+}
