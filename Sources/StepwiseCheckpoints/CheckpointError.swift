@@ -145,9 +145,10 @@ extension CheckpointError {
       "the step \(stored) is stored, and the code ended without it; restore the step, or select it by "
         + "CurrentRun.version, and resume the id"
     case .waitOutside(_, _, let step, let waiting):
-      "the step \(step) is stored, and the code before it waits for something that is no step, such as a request, a "
-        + "sleep or a Task { }" + (waiting.isEmpty ? "" : ", while \(waiting.joined(separator: ", ")) wait")
-        + "; put it into a step"
+      "the step \(step) is stored, and the code does not call it"
+        + (waiting.isEmpty ? "" : ", while \(waiting.joined(separator: ", ")) wait")
+        + ": if it waits for something that is no step, such as a request, a sleep or a Task { }, put that into a step; if "
+        + "it has changed, restore the steps, or select them by CurrentRun.version; and resume the id"
     case .undoInStep(_, _, let step, let outer):
       "the step \(step), which can be undone, is inside of the step \(outer), which is stored as a whole; write "
         + "steps(\"\(outer)\") { } instead of step(\"\(outer)\") { }, so that the steps inside are stored and undone one by one"

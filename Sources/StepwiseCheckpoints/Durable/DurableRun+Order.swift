@@ -23,17 +23,20 @@ extension DurableRun {
     let (isHolding, now) = (executor.isHolding, now)
     let (action, hasCodeEnded) = state.withLock { state in
       let action = state.isStopped ? .rest : state.order.next(after: state.storedCount, isHolding: isHolding, now: now)
-      if case .expire(let key) = action {
+      switch action {
+      case .expire(let key):
         enqueue(.waited(key), &state)
         state.order.end(key)
+      case .admit(isNew: true): enqueue(.returned, &state)
+      case .rest, .wait: return (action, state.hasCodeEnded)
+      default: break
       }
+      state.deliveryCount += 1
       return (action, state.hasCodeEnded)
     }
     switch action {
     case .resume(let once): once.settle(())
-    case .admit(let isNew):
-      if isNew { state.withLock { enqueue(.returned, &$0) } }
-      executor.admit()
+    case .admit: executor.admit()
     case .interrupt(let reason): state.withLock { $0.interrupt }?(reason)
     case .begin(let calls):
       if settings.isCheck, !hasCodeEnded { stop(throwing: DurableCheckEnd()) }
@@ -53,7 +56,6 @@ extension DurableRun {
       stopIfIdle()
       return false
     }
-    state.withLock { $0.deliveryCount += 1 }
     return true
   }
 

@@ -12,8 +12,7 @@ import Testing
 /// Random programs with child tasks, races, limits, retries and undos that fail, whose process dies at each write; a
 /// ledger outside of the store counts each body and each undo by its key.
 ///
-/// `STEPWISE_LEDGER_SEEDS` sets the number of programs. `STEPWISE_LEDGER_LOSERS` adds work that is cancelled because other
-/// work was faster: a replay may still wait for it where a process died before its end was stored.
+/// `STEPWISE_LEDGER_SEEDS` sets the number of programs.
 @Suite(.timeLimit(.minutes(20)))
 struct DurableLedgerTests {
   indirect enum Node: Sendable {
@@ -35,13 +34,8 @@ struct DurableLedgerTests {
   struct Composer {
     var random: SeededGenerator
     private var count = 0
-    /// Whether there are child tasks and branches that are cancelled because another one was faster.
-    private let hasLosers: Bool
 
-    init(seed: UInt64, hasLosers: Bool) {
-      random = SeededGenerator(seed: seed)
-      self.hasLosers = hasLosers
-    }
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
 
@@ -58,14 +52,40 @@ struct DurableLedgerTests {
       switch number(0...11) {
       case 0, 1: return .sequence((0..<number(2...3)).map { _ in node(depth) })
       case 2: return .group((0..<number(2...4)).map { _ in node(depth) })
-      case 3 where hasLosers: return .first((0..<number(2...3)).map { _ in node(depth) })
+      case 3: return .first((0..<number(2...3)).map { _ in node(depth) })
       case 4: return .caught(node(depth))
       case 5: return .scope(name(), node(depth))
       case 6, 7: return .retried(name(), delay: number(0...1) == 0, node(depth))
       case 8: return .limited(name(), isShort: false, node(depth))
       case 9: return .caught(.limited(name(), isShort: true, node(depth)))
-      case 10 where hasLosers: return .race(node(depth), node(depth))
+      case 10: return .race(node(depth), node(depth))
       default: return .caught(.zip(node(depth), node(depth)))
+      }
+    }
+  }
+
+  /// What a deployment does to one step of a program.
+  enum Change: CaseIterable {
+    case renamed, preceded
+
+    func apply(to step: String, in node: Node) -> Node {
+      func change(_ node: Node) -> Node { apply(to: step, in: node) }
+      switch node {
+      case .step(step, let undo, let failures):
+        switch self {
+        case .renamed: return .step("changed", undo: undo, failures: failures)
+        case .preceded: return .sequence([.step("changed", undo: undo, failures: 0), node])
+        }
+      case .step: return node
+      case .sequence(let nodes): return .sequence(nodes.map(change))
+      case .group(let nodes): return .group(nodes.map(change))
+      case .first(let nodes): return .first(nodes.map(change))
+      case .caught(let node): return .caught(change(node))
+      case .scope(let name, let node): return .scope(name, change(node))
+      case .retried(let name, let delay, let node): return .retried(name, delay: delay, change(node))
+      case .limited(let name, let isShort, let node): return .limited(name, isShort: isShort, change(node))
+      case .race(let left, let right): return .race(change(left), change(right))
+      case .zip(let left, let right): return .zip(change(left), change(right))
       }
     }
   }
@@ -158,8 +178,7 @@ struct DurableLedgerTests {
 
   /// Runs a program whose process dies after each write, and returns what is wrong.
   private func fault(of seed: UInt64) async throws -> String? {
-    let hasLosers = ProcessInfo.processInfo.environment["STEPWISE_LEDGER_LOSERS"] != nil
-    var composer = Composer(seed: seed, hasLosers: hasLosers)
+    var composer = Composer(seed: seed)
     let program = Node.sequence([composer.node(3), composer.node(2)])
     let (world, base) = (World(seed: seed), HistoryStore())
     let chain = world.chain("ledger", program)
@@ -201,6 +220,50 @@ struct DurableLedgerTests {
       return nil
     }
     return "it does not end: \(program)"
+  }
+
+  /// Deploys changed code in a run whose process has died, and returns what is wrong.
+  private func faultOfDeployment(_ change: Change, seed: UInt64) async throws -> String? {
+    var composer = Composer(seed: seed)
+    let program = Node.sequence([composer.node(3), composer.node(2)])
+    let (world, base) = (World(seed: seed), HistoryStore())
+    let chain = world.chain("ledger", program)
+    _ = try? await chain.run(1, id: "x", in: DyingStore(base, at: composer.number(3...9), isLate: true))
+    let log = try base.log()
+    // Those in doubt may be performed where their ends are stored, before the changed one.
+    let stored = log.records.keys.filter { !log.begun.contains($0) }.sorted()
+    guard !log.isEnded, let key = stored.randomElement(using: &composer.random) else { return nil }
+    let step = String(key.split(separator: "/").last ?? "")
+    let before = world.ledger.lines
+    let changed = world.chain("ledger", change.apply(to: step, in: program))
+    let result = await Result.of { try await changed.resume(id: "x", in: base) }
+    guard case .failure(CheckpointError.differentSteps) = result else { return "\(step): \(result), \(program)" }
+    let ran = world.ledger.lines.dropFirst(before.count).filter { $0.hasPrefix("do") }
+    let repeated = Set(log.begun.map { "do \(SHA256.hex(Array($0.utf8)))" })
+    guard repeated.isSuperset(of: ran) else { return "\(step): bodies ran: \(ran), \(program)" }
+    // The old code can still be resumed.
+    for _ in 0..<20 {
+      let result = await Result.of { try await chain.resume(id: "x", in: base) }
+      if case .failure(let error as CheckpointError) = result { return "\(step): \(error), \(program)" }
+      if try await chain.unfinished(in: base).isEmpty { return nil }
+    }
+    return "it does not end: \(program)"
+  }
+
+  // G183, G194
+  @Test(arguments: Change.allCases)
+  func `A deployment is noticed before a body runs, and the old code can be resumed`(change: Change) async throws {
+    let count = UInt64(ProcessInfo.processInfo.environment["STEPWISE_LEDGER_SEEDS"] ?? "") ?? 60
+    let first = UInt64(ProcessInfo.processInfo.environment["STEPWISE_LEDGER_FIRST"] ?? "") ?? 1
+    let uses = Ledger()
+    let patience = DurableRun.Patience(duration: .seconds(20)) { uses.add("waited") }
+    try await DurableRun.Patience.$current.withValue(patience) {
+      for seed in first..<(first + count) {
+        let fault = try await faultOfDeployment(change, seed: seed)
+        #expect(fault == nil && uses.lines.isEmpty, "seed \(seed)")
+        if fault != nil || !uses.lines.isEmpty { return }
+      }
+    }
   }
 
   // G199
