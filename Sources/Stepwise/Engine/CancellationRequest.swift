@@ -37,6 +37,14 @@ struct CancellationRequest: Sendable {
     }
   }
 
+  /// Whether it concerns the runs of a chain, and not what awaits them.
+  var isOfChain: Bool {
+    switch source {
+    case .cancelRuns, .chainToken, .overlapPolicy: true
+    default: false
+    }
+  }
+
   /// The source in words, for traces.
   var description: String {
     switch source {

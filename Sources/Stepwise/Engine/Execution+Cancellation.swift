@@ -91,7 +91,7 @@ extension Execution {
       switch next {
       case .wait(let cancel): waits.append(cancel)
       case .run(let run):
-        if run.ownsJournal { run.journal?.stop() }
+        if run.ownsJournal { run.journal?.stop(isOfChain: false) }
         guard let further = run.mark(inner, isInterrupting: true).targets else { continue }
         runs.append(run)
         pending += further

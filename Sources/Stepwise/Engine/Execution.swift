@@ -186,7 +186,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Returns whether this call has cancelled the run; one with a journal only stops, and can be resumed.
   @discardableResult
   func cancel(_ request: CancellationRequest) -> Bool {
-    if ownsJournal { journal?.stop() }
+    if ownsJournal { journal?.stop(isOfChain: request.isOfChain) }
     return interrupt(request)
   }
 

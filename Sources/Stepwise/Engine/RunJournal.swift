@@ -88,7 +88,9 @@ package protocol RunJournal: AnyObject, Sendable {
   @concurrent func end() async
 
   /// A source of cancellation that does not end the run for good has interrupted it.
-  func stop()
+  ///
+  /// One of its chain concerns the run, and not what awaits it.
+  func stop(isOfChain: Bool)
 
   /// Stores that the run is cancelled, and then interrupts it; returns whether this call has cancelled it.
   func cancel(reason: String?) -> Bool

@@ -109,6 +109,12 @@ final class DurableRun: RunJournal {
     throw stop(throwing: store.lostLease(of: id))
   }
 
+  func stop(isOfChain: Bool) {
+    // The step that awaits this run has not failed: it is performed again when the outer run is resumed.
+    if isOfChain { settings.outer?.stop(throwing: CheckpointError.stopped(id: id, location: location)) }
+    stop()
+  }
+
   func stop() {
     state.withLock { $0.isStopRequested = true }
     releaseAll()

@@ -451,4 +451,35 @@ struct DurableStopTests {
     #expect(try await order.resume(id: "o", in: store) == 1)
     #expect(ledger.lines == ["charge", "close 1"])
   }
+
+  // G180
+  @Test func `A run whose inner run is stopped is stopped, and continues with it`() async throws {
+    let (ledger, store, reached) = (Ledger(), MemoryCheckpointStore(), Once<Void>())
+    let ship = Chain("ship") { (input: Int) in
+      try await step("parcel") {
+        ledger.add("parcel")
+        reached.settle(())
+        if ledger.count("parcel") == 1 { try await Task.sleep(for: .seconds(3_600)) }
+      }
+      return input
+    }
+    let order = Chain("order") { (input: Int) in
+      try await step("charge") {
+        ledger.add("charge")
+      } undo: {
+        ledger.add("refund")
+      }
+      return try await step("ship") { try await ship.run(input, id: "s", in: store) }
+    }
+    let task = Task { try await order.run(1, id: "o", in: store) }
+    await reached.valueIgnoringCancellation()
+    ship.cancelRuns()
+    let error = await #expect(throws: CheckpointError.self) { try await task.value }
+    guard case .stopped(id: "s", _)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(try await order.resume(id: "o", in: store) == 1)
+    #expect(ledger.lines == ["charge", "parcel", "parcel"])
+  }
 }
