@@ -60,11 +60,11 @@ public struct CheckpointRecord: Sendable, Hashable {
     checksum = actualChecksum
   }
 
-  /// Returns the record with one more entry.
-  func appending(_ entry: [UInt8]) -> CheckpointRecord {
+  /// Returns the record with further entries.
+  func appending(_ entries: [[UInt8]]) -> CheckpointRecord {
     var record = self
-    record.version &+= 1
-    record.stage += CheckpointEntries.bytes(of: entry)
+    record.version &+= UInt64(entries.count)
+    for entry in entries { record.stage += CheckpointEntries.bytes(of: entry) }
     record.checksum = record.actualChecksum
     return record
   }

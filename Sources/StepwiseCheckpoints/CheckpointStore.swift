@@ -112,7 +112,7 @@ extension CheckpointStore {
       let location = location(of: lease.id)
       throw CheckpointError.conflict(id: lease.id, location: location, expected: version, found: record?.version)
     }
-    try await save(record.appending(entry), ifVersionIs: version, under: lease)
+    try await save(record.appending([entry]), ifVersionIs: version, under: lease)
   }
 
   /// Returns the entries of a record, oldest first.

@@ -15,8 +15,18 @@ public final class MemoryCheckpointStore: CheckpointStore {
     var end: Duration?
   }
 
+  /// A record as it was saved, and what was appended since: to compose both at each append would take the square of
+  /// their number.
+  private struct Stored: Sendable {
+    let saved: CheckpointRecord
+    var entries: [[UInt8]] = []
+
+    var version: UInt64 { saved.version &+ UInt64(entries.count) }
+    var record: CheckpointRecord { entries.isEmpty ? saved : saved.appending(entries) }
+  }
+
   private struct State: Sendable {
-    var records: [CheckpointID: CheckpointRecord] = [:]
+    var records: [CheckpointID: Stored] = [:]
     var leases: [CheckpointID: Held] = [:]
     var lastFence: UInt64 = 0
   }
@@ -79,7 +89,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
   /// Loads the last saved record.
   @concurrent public func load(_ id: String) async throws -> CheckpointRecord? {
     let id = try CheckpointID(id)
-    return state.withLock { state in state.records[id] }
+    return state.withLock { state in state.records[id] }?.record
   }
 
   /// Replaces the record of an id if its version is the expected one.
@@ -89,6 +99,24 @@ public final class MemoryCheckpointStore: CheckpointStore {
     under lease: CheckpointLease
   ) async throws {
     let id = try CheckpointID(record.id)
+    try write(id, ifVersionIs: version, under: lease) { $0 = Stored(saved: record) }
+  }
+
+  /// Appends an entry to the record of an id if its version is the expected one.
+  @concurrent public func append(
+    _ entry: [UInt8],
+    ifVersionIs version: UInt64,
+    under lease: CheckpointLease
+  ) async throws {
+    try write(try CheckpointID(lease.id), ifVersionIs: version, under: lease) { $0?.entries.append(entry) }
+  }
+
+  private func write(
+    _ id: CheckpointID,
+    ifVersionIs version: UInt64?,
+    under lease: CheckpointLease,
+    _ change: (inout Stored?) -> Void
+  ) throws {
     let now = now()
     try state.withLock { state throws in
       guard try check(lease, state, now) == id else { throw lostLease(of: lease.id) }
@@ -96,7 +124,7 @@ public final class MemoryCheckpointStore: CheckpointStore {
       guard found == version else {
         throw CheckpointError.conflict(id: id.text, location: Self.location, expected: version, found: found)
       }
-      state.records[id] = record
+      change(&state.records[id])
     }
   }
 

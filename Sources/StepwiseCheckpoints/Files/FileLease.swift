@@ -68,7 +68,7 @@ final class FileLease: Sendable {
       } else {
         let record = try folder.record(of: id)
         guard let record, record.version == expected else { throw conflict(expected, record?.version) }
-        try folder.write(record.appending(entry), of: id, format: CheckpointFile.newestFormat)
+        try folder.write(record.appending([entry]), of: id, format: CheckpointFile.newestFormat)
         let file = try folder.file(of: id).open(O_WRONLY)
         state.log = (file, Int(try file.status().st_size))
       }

@@ -19,7 +19,8 @@ func checkDurableBounds(effort: Effort) async throws -> Bool {
       let store = try FileCheckpointStore(directory: directory)
       let log = AppendedFile(directory.path + "/raw", size: 1_100)
       // Both take turns within one run, because the disk is slower now and then.
-      let (durable, byHand, queued) = try await form.chain(log).run(steps, id: "run \(round)", in: store).medians
+      let (durable, byHand) = try await form.chain(log).run(steps, id: "run \(round)", in: store).medians
+      let queued = await log.medianInQueue(of: steps)
       print("a step \(form.name): \(duration(durable)), by hand \(duration(byHand)), in a queue \(duration(queued))")
       ratios.append(durable / byHand)
       offPool.append(queued / byHand)
@@ -47,9 +48,7 @@ private enum DurableForm {
   struct Times: Codable, Sendable {
     var durable: [Double] = []
     var byHand: [Double] = []
-    /// By hand as well, awaited from a queue, so that the sync blocks no thread of the cooperative pool.
-    var queued: [Double] = []
-    var medians: (Double, Double, Double) { (median(of: durable), median(of: byHand), median(of: queued)) }
+    var medians: (Double, Double) { (median(of: durable), median(of: byHand)) }
   }
 
   func chain(_ log: AppendedFile) -> Chain<Int, Times> {
@@ -69,12 +68,10 @@ private enum DurableForm {
         let middle = ContinuousClock.now
         log.append()
         let end = ContinuousClock.now
-        await log.appendInQueue()
         // The first ones write the whole file, and warm up.
         guard number > 10 else { continue }
         times.durable.append(start.duration(to: middle) / .nanoseconds(1))
         times.byHand.append(middle.duration(to: end) / .nanoseconds(1))
-        times.queued.append(end.duration(to: .now) / .nanoseconds(1))
       }
       return times
     }
@@ -92,7 +89,18 @@ private struct AppendedFile: Sendable {
     bytes = [UInt8](repeating: 1, count: size)
   }
 
-  func appendInQueue() async {
+  /// Appends by hand, awaited from a queue, so that the sync blocks no thread of the cooperative pool; in nanoseconds.
+  func medianInQueue(of count: Int) async -> Double {
+    var times: [Double] = []
+    for _ in 0..<count {
+      let start = ContinuousClock.now
+      await appendInQueue()
+      times.append(start.duration(to: .now) / .nanoseconds(1))
+    }
+    return median(of: times)
+  }
+
+  private func appendInQueue() async {
     await withCheckedContinuation { continuation in
       queue.async {
         append()
