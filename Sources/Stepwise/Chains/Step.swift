@@ -17,7 +17,9 @@ public struct Step<Input: Sendable, Output: Sendable>: Sendable {
   let body: @Sendable (Input, ChainStep) async throws -> Output
 
   var kind: Node.Kind {
-    .step(name, undo: undo) { frame in frame.slot.put(try await body(frame.slot.take(), frame.step)) }
+    .step(name, undo: undo) { frame in
+      frame.slot.put(try await body(frame.slot.take(), ChainStep(index: frame.stepIndex, name: name)))
+    }
   }
 }
 

@@ -19,6 +19,8 @@ final class ChainCore: Sendable {
     let node: Node
 
     var stepsBefore: Int { Int(before) }
+    /// The name of the step, if the chain gives it one.
+    var name: String? { if case .step(let name, _, _, _) = node.kind { name } else { nil } }
     var undo: StepUndo? { if case .step(_, _, let undo, _) = node.kind { undo?.value } else { nil } }
 
     /// The type of what it leaves in the slot; of no use for nested chains and for what covers steps.
@@ -31,8 +33,7 @@ final class ChainCore: Sendable {
 
     /// The name that a journal knows the operation by.
     var storedName: String {
-      if case .step(let name, _, _, _) = node.kind { return ChainStep(index: stepsBefore, name: name).description }
-      return "recover"
+      kind == .step ? ChainStep(index: stepsBefore, name: name).description : "recover"
     }
   }
 

@@ -54,14 +54,18 @@ extension Execution {
   ///
   /// What completes late, in an attempt that has failed or was abandoned, or in a run that has ended without a value, is
   /// undone at once.
-  func adopt(_ undos: [UndoStack.Undo], in attempt: Attempt?) async {
+  func adopt(_ undos: consuming [UndoStack.Undo], in attempt: Attempt?) async {
     guard !undos.isEmpty else { return }
     func undoesAtOnce() -> Bool { attempt?.undoesAtOnce ?? false }
-    if let attempt, attempt.selfAndOuter.contains(where: { $0.undos.push(undos, unless: undoesAtOnce) }) { return }
+    var next = attempt
+    while let attempt = next {
+      if attempt.undos.push(&undos, unless: undoesAtOnce) { return }
+      next = attempt.outer
+    }
     for run in sequence(first: self, next: \.container) where !undoesAtOnce() {
       if run.calls.begin() {
         defer { run.calls.end() }
-        if run.undos.push(undos, unless: undoesAtOnce) { return }
+        if run.undos.push(&undos, unless: undoesAtOnce) { return }
       }
       if run.calls.hasEndedWithoutValue { break }
       if run.container == nil, !undoesAtOnce() { return }

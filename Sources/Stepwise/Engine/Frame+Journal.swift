@@ -60,11 +60,12 @@ extension Frame {
       let key = journal.open(operation.storedName)
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
     }
-    try await execute(operation, by: journal, returning: operation.output)
+    try await execute(operation, at: position, by: journal, returning: operation.output)
   }
 
   private mutating func execute<Output: Sendable>(
     _ operation: ChainCore.Operation,
+    at position: Int,
     by journal: any RunJournal,
     returning type: Output.Type
   ) async throws {
@@ -83,7 +84,7 @@ extension Frame {
     if end.isReplayed { recording?.replayed(record) }
     slot = ValueSlot(end.value)
     if let undo = operation.undo, let number = end.number {
-      let undo = UndoStack.Undo(step: self.step, record: record, number: number, perform: undo(slot))
+      let undo = UndoStack.Undo(step: self.step(at: position), record: record, number: number, perform: undo(slot))
       guard let error = end.error else { return await adopt([undo]) }
       slot = ValueSlot()
       await run.undoShielded([undo], recording: recording, isOrdered: false)

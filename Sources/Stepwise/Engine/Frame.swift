@@ -140,17 +140,19 @@ extension Frame {
 // MARK: - Undos
 
 extension Frame {
-  var step: ChainStep { ChainStep(index: stepIndex, name: core.name(at: stepIndex - run.firstStep)) }
+  /// The step that is the operation, which the frame has executed last.
+  func step(at position: Int) -> ChainStep { ChainStep(index: stepIndex, name: core.operations[position].name) }
 
   /// Stores how to undo the step that has just completed.
   @inline(never)
   mutating func storeUndo(at position: Int) async {
     guard let undo = core.operations[position].undo else { return }
-    await adopt([UndoStack.Undo(step: step, record: record, number: UndoStack.Undo.nextNumber, perform: undo(slot))])
+    let number = UndoStack.Undo.nextNumber
+    await adopt([UndoStack.Undo(step: step(at: position), record: record, number: number, perform: undo(slot))])
   }
 
   /// Stores how to undo steps.
-  mutating func adopt(_ undos: [UndoStack.Undo]) async { await run.adopt(undos, in: attempt) }
+  mutating func adopt(_ undos: consuming [UndoStack.Undo]) async { await run.adopt(undos, in: attempt) }
 }
 
 // MARK: - From the first step to the last handler

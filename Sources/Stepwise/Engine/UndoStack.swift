@@ -30,15 +30,16 @@ final class UndoStack: Sendable {
 
   private let state = Lock(State())
 
-  /// Returns false when the stack is closed or the steps are to be undone at once; then the caller has to do that.
-  func push(_ undos: [Undo], unless undoesAtOnce: () -> Bool) -> Bool {
+  /// Moves undos to the stack; returns false when it is closed or the steps are to be undone at once, which the caller has
+  /// to do then.
+  func push(_ undos: inout [Undo], unless undoesAtOnce: () -> Bool) -> Bool {
     state.withLock { state in
       // Inside the lock: what fails from then on has its undos taken later.
       guard !state.isClosed, !undoesAtOnce() else { return false }
       // The longer list is not copied: what is nested thousands deep passes its undos on at each level.
-      var shorter = undos
-      if shorter.count > state.undos.count { swap(&shorter, &state.undos) }
-      if !shorter.isEmpty { state.undos += shorter }
+      if undos.count > state.undos.count { swap(&undos, &state.undos) }
+      if !undos.isEmpty { state.undos += undos }
+      undos = []
       return true
     }
   }
