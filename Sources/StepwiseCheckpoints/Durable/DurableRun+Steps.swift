@@ -112,10 +112,12 @@ extension DurableRun {
       return .perform(repeating(call))
     }
     return try state.withLock { state throws in
-      // What has an outcome, or is in doubt and abandoned, stores nothing more.
-      if isInDoubt { state.order.leave(key) }
-      if case .concluded = state.log.phase { state.order.leave(key) }
-      guard state.order.isPerforming(key) else { throw CancellationError() }
+      let isConcluded = if case .concluded = state.log.phase { true } else { false }
+      // In a run with an outcome, and of a step in doubt that was abandoned, nothing more is stored.
+      guard !isInDoubt, !isConcluded else {
+        state.order.leave(key)
+        throw CancellationError()
+      }
       let failure = StoredFailure(CancellationError(), of: step.name)
       enqueue(.failed(key, calls: state.order.callCount, number: state.nextNumber(), failure), &state)
       state.order.end(key)
