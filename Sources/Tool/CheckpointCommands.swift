@@ -291,7 +291,7 @@ struct StoredSteps {
       for index in steps.indices where steps[index].number == number { steps[index].isUndoable = true }
     case .settled(let path):
       for index in steps.indices where steps[index].name == path { steps[index].state = "undone" }
-    case .waited(let path): deadlines[path] = nil
+    case .waited(let path, _): deadlines[path] = nil
     case .deadline(let path, let milliseconds): deadlines[path] = Double(milliseconds) / 1_000
     case .cancelled(let reason): (outcome, detail) = ("cancelling", reason)
     case .concluded(.resolved): outcome = "done"

@@ -70,6 +70,50 @@
       #expect(journal.all.count == 2)
     }
 
+    // G213
+    @Test(arguments: [1_000, 0])
+    func `Work that is decided ends, although a part of it waits`(maxParked: Int) async throws {
+      let answered = Chain("answer") { (_: Int) in try await step("answered", waitFor: String.self) }
+      let race = Chain.race(
+        answered,
+        Chain("clock") { (_: Int) in
+          try await step("tick", sleep: .milliseconds(300))
+          return "too late"
+        }
+      ).named("race")
+      let zip = Chain.zip(
+        answered,
+        Chain("pack") { (input: Int) -> Int in
+          try await step("shelf", sleep: .milliseconds(300))
+          throw Rejected(reason: "broken")
+        }
+      ).then("both") { $0.0 }.recover(from: Rejected.self) { $0.reason }.named("zip")
+      let group = Chain("group") { (_: Int) in
+        try await withThrowingTaskGroup(of: String.self) { group in
+          for name in ["yes", "no"] { group.addTask { try await step(name, waitFor: String.self) } }
+          defer { group.cancelAll() }
+          return try await group.next() ?? ""
+        }
+      }
+      let limited = answered.timeout(.milliseconds(300)).recover(from: TimeoutError.self) { _ in "over" }.named("limited")
+      let fleet = fleet(maxParked: maxParked)
+      for chain in [race, zip, group, limited] {
+        fleet.register(chain)
+        try await fleet.enqueue(chain, 1, id: chain.hostedName)
+      }
+      try await test.withWorkers([fleet]) { () async throws in
+        #expect(try await fleet.result(of: race.hostedName, as: race) == "too late")
+        #expect(try await fleet.result(of: zip.hostedName, as: zip) == "broken")
+        #expect(try await fleet.result(of: limited.hostedName, as: limited) == "over")
+        try await fleet.send("never", to: group.hostedName, signal: "no")
+        #expect(try await fleet.result(of: group.hostedName, as: group) == "never")
+      }
+    }
+
+    private struct Rejected: Error, Codable {
+      let reason: String
+    }
+
     @Test
     func `A wait for any signal has a time limit, and names the signals that it cannot wait for`() async throws {
       let order = order(timeout: .milliseconds(50))

@@ -136,7 +136,7 @@ struct AttemptHistory {
     let elapsed = if let limit = policy.maxElapsed { await journal.elapsed(of: limit, at: key) } else { Duration.zero }
     var attempts = Attempts(policy, clock: clock, elapsed: elapsed)
     guard isGroup else { return attempts }
-    attempts.sleep = { [journal] in try await journal.wait(for: $0, by: clock) }
+    attempts.sleep = { [journal] in try await journal.wait(for: $0, by: clock)() }
     attempts.reading = { [journal, key] in journal.reading($0, of: $1, at: key) }
     return attempts
   }

@@ -54,10 +54,13 @@ package protocol RunJournal: AnyObject, Sendable {
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value
 
-  /// Waits between steps; a further run waits for what is left.
+  /// Begins a wait between steps, whose end is stored with what follows; a further run waits for what is left.
   ///
-  /// Throws `CancellationError` when the task is cancelled before.
-  @concurrent func wait(for duration: Duration, by clock: any Clock<Duration>) async throws
+  /// - Returns: Waits until it is over; throws `CancellationError` when the task is cancelled before.
+  func wait(
+    for duration: Duration,
+    by clock: any Clock<Duration>
+  ) -> @concurrent @Sendable () async throws -> Void
 
   /// Returns how much of a limit has passed since the first attempt at a key, in earlier runs too.
   @concurrent func elapsed(of limit: Duration, at key: JournalKey) async -> Duration

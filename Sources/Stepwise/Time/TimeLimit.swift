@@ -54,9 +54,9 @@ package struct TimeLimit: Sendable {
     (self.duration, self.clock, self.remainder) = (duration, clock, remainder)
   }
 
-  /// Creates a limit whose end a journal stores.
+  /// Creates a limit that has started, and whose end a journal stores.
   init(duration: Duration, clock: any Clock<Duration>, by journal: any RunJournal) {
-    self.init(duration: duration, clock: clock) { try await journal.wait(for: duration, by: clock) }
+    self.init(duration: duration, clock: clock, remainder: journal.wait(for: duration, by: clock))
   }
 
   func started() -> TimeLimit { started(on: clock) }

@@ -64,7 +64,7 @@ extension DurableEvent {
       default: false
       }
     }
-    let waited = Set(kept.compactMap { if case .waited(let key) = $0.element { key } else { nil } })
+    let waited = Set(kept.compactMap { if case .waited(let key, _) = $0.element { key } else { nil } })
     return kept.map(\.element).filter { event in
       // A limit that was over would end the step again.
       guard case .deadline(let key, _) = event, let failed, !waited.contains(key) else { return true }

@@ -3,14 +3,14 @@
 
 /// One thing that a durable run has stored; a run is the sequence of its events.
 package enum DurableEvent: Hashable, Sendable {
-  /// The body of a step that can be undone is about to run; `calls` is how many steps the code has called by then.
-  case began(String, calls: Int)
-  case completed(String, calls: Int, number: Int, value: [UInt8], isUndoable: Bool)
-  case failed(String, calls: Int, number: Int, StoredFailure)
+  /// The body of a step that can be undone is about to run.
+  case began(String, by: DurableCaller)
+  case completed(String, by: DurableCaller, number: Int, value: [UInt8], isUndoable: Bool)
+  case failed(String, by: DurableCaller, number: Int, StoredFailure)
   /// A wait between steps is over, such as that for a time limit, for an attempt or for undos.
-  case waited(String)
-  /// The code between steps has returned from elsewhere, such as the main actor.
-  case returned
+  case waited(String, task: Int)
+  /// A task of the code between steps has returned from elsewhere, such as the main actor.
+  case returned(task: Int)
   /// These steps are going to be undone.
   case undoing([Int])
   case undone(Int)
@@ -37,6 +37,24 @@ extension DurableEvent {
     case .concluded, .abandoned: true
     default: false
     }
+  }
+}
+
+/// Who has called a step, for a comparison with the calls in a replay.
+package struct DurableCaller: Hashable, Sendable {
+  /// The number of the task, in the order in which the tasks of the code begin.
+  package let task: Int
+  /// How many steps the code had called when this one began or ended, at least.
+  package let calls: Int
+
+  package init(task: Int, calls: Int) { (self.task, self.calls) = (task, calls) }
+}
+
+extension DurableCaller: StoredField {
+  func write(to bytes: inout [UInt8]) { bytes.write(task, calls) }
+
+  init(reading reader: inout ByteReader) throws(DataError) {
+    self.init(task: try reader.read(), calls: try reader.read())
   }
 }
 
@@ -108,17 +126,17 @@ extension DurableEvent {
 
   private func write(to bytes: inout [UInt8]) {
     switch self {
-    case .began(let path, let calls): bytes.event(1, path, calls)
-    case .completed(let path, let calls, let number, let value, let isUndoable):
-      bytes.event(isUndoable ? 3 : 2, path, calls, number, value)
-    case .failed(let path, let calls, let number, let failure): bytes.event(4, path, calls, number, failure)
+    case .began(let path, let caller): bytes.event(1, path, caller)
+    case .completed(let path, let caller, let number, let value, let isUndoable):
+      bytes.event(isUndoable ? 3 : 2, path, caller, number, value)
+    case .failed(let path, let caller, let number, let failure): bytes.event(4, path, caller, number, failure)
     case .undoing(let numbers):
       bytes.event(5, numbers.count)
       for number in numbers { bytes.write(number) }
     case .undone(let number): bytes.event(6, number)
     case .settled(let path): bytes.event(7, path)
-    case .waited(let path): bytes.event(8, path)
-    case .returned: bytes.event(9)
+    case .waited(let path, let task): bytes.event(8, path, task)
+    case .returned(let task): bytes.event(9, task)
     case .deadline(let path, let time): bytes.event(10, path, max(0, time))
     case .cancelled(let reason): bytes.event(11, reason)
     case .concluded(.resolved(let value)): bytes.event(12, value)
@@ -133,21 +151,23 @@ extension DurableEvent {
 
   private init(from reader: inout ByteReader) throws(DataError) {
     switch try reader.byte() {
-    case 1: self = .began(try reader.read(), calls: try reader.read())
+    case 1: self = .began(try reader.read(), by: try reader.read())
     case let tag where [2, 3, 4].contains(tag):
-      let (path, calls, number): (String, Int, Int) = (try reader.read(), try reader.read(), try reader.read())
+      let (path, caller, number): (String, DurableCaller, Int) = (
+        try reader.read(), try reader.read(), try reader.read()
+      )
       self =
         tag < 4
-        ? .completed(path, calls: calls, number: number, value: try reader.read(), isUndoable: tag == 3)
-        : .failed(path, calls: calls, number: number, try reader.read())
+        ? .completed(path, by: caller, number: number, value: try reader.read(), isUndoable: tag == 3)
+        : .failed(path, by: caller, number: number, try reader.read())
     case 5:
       var numbers: [Int] = []
       for _ in 0..<(try reader.read(Int.self)) { numbers.append(try reader.read()) }
       self = .undoing(numbers)
     case 6: self = .undone(try reader.read())
     case 7: self = .settled(try reader.read())
-    case 8: self = .waited(try reader.read())
-    case 9: self = .returned
+    case 8: self = .waited(try reader.read(), task: try reader.read())
+    case 9: self = .returned(task: try reader.read())
     case 10: self = .deadline(try reader.read(), try reader.read())
     case 11: self = .cancelled(reason: try reader.read())
     case 12: self = .concluded(.resolved(try reader.read()))

@@ -25,33 +25,27 @@ final class DurableExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let (job, thread) = (UnownedJob(job), Platform.currentThread)
-    let starts = machine.withLock { $0.enqueue(job, on: thread) } ?? receive(job)
-    if starts { start() }
-  }
-
-  private func receive(_ job: UnownedJob) -> Bool {
     let name = Self.name(of: job)
-    return machine.withLock { $0.receive(job, name) }
+    if machine.withLock({ $0.enqueue(job, name, on: thread) }) { start() }
   }
 
   /// The running code leaves the executor, and goes on as soon as it returns.
-  func depart() {
-    guard let job = machine.withLock({ $0.current }) else { return }
-    let name = Self.name(of: job)
-    machine.withLock { $0.depart(name) }
-  }
+  func depart() { machine.withLock { $0.depart() } }
+
+  /// The number of the running task.
+  var task: Int { machine.withLock { $0.task } ?? 0 }
 
   /// Something may have arrived.
   func notify() {
     if machine.withLock({ $0.notify() }) { start() }
   }
 
-  /// Whether code that has returned from elsewhere is held.
-  var isHolding: Bool { machine.withLock { $0.isHolding } }
+  /// The tasks that have returned from elsewhere and are held, in their order.
+  var held: [Int] { machine.withLock { $0.held } }
 
-  /// The first code that is held goes on.
-  func admit() {
-    if machine.withLock({ $0.admit() }) { start() }
+  /// A task that is held goes on.
+  func admit(_ task: Int) {
+    if machine.withLock({ $0.admit(task) }) { start() }
   }
 
   /// From now on, no code is held: its order does not matter.
@@ -59,8 +53,11 @@ final class DurableExecutor: TaskExecutor {
     if machine.withLock({ $0.free() }) { start() }
   }
 
-  /// Tells the jobs of one task from those of others.
-  private static func name(of job: UnownedJob) -> String { "\(job)" }
+  /// Tells the jobs of one task from those of others; nil for a job of an actor.
+  private static func name(of job: UnownedJob) -> String? {
+    let name = "\(job)"
+    return name.hasSuffix("nil)") ? nil : name
+  }
 
   private func start() { detach(on: outer) { self.run() } }
 
@@ -93,17 +90,24 @@ struct DurableExecutorMachine<Job> {
     case running(hasNews: Bool)
   }
 
+  private struct Entry {
+    let job: Job
+    let name: String?
+  }
+
   private var state = State.resting
-  private var jobs: [Job] = []
+  private var jobs: [Entry] = []
   /// The number of jobs at the beginning of the array that have run.
   private var runCount = 0
   /// The thread that runs the jobs.
   private var thread: UInt?
-  /// The job that runs, or has run last.
-  private(set) var current: Job?
-  private var held: [Job] = []
+  /// The name of the job that runs.
+  private var current: String?
+  private var heldJobs: [Entry] = []
   /// The names of the jobs that left the executor and return to go on.
   private var away: Set<String> = []
+  /// The numbers of the tasks, in the order in which they begin.
+  private var numbers: [String: Int] = [:]
   /// Whether jobs from elsewhere are held; the first job begins the code.
   private var holds = false
   private var isFree = false
@@ -111,38 +115,46 @@ struct DurableExecutorMachine<Job> {
   /// The number of jobs in memory.
   var count: Int { jobs.count }
 
-  var isHolding: Bool { !held.isEmpty }
+  /// The number of the task that runs.
+  var task: Int? { current.flatMap { numbers[$0] } }
 
-  /// Adds a job that comes from the code, on its thread; returns whether the executor has to start, or nil for a job from
-  /// elsewhere.
-  mutating func enqueue(_ job: Job, on thread: UInt) -> Bool? {
-    guard self.thread == thread || !holds || isFree else { return nil }
-    holds = true
-    return add(job)
-  }
+  /// The tasks that are held, in their order.
+  var held: [Int] { heldJobs.map { $0.name.flatMap { numbers[$0] } ?? 0 } }
 
-  /// Adds or holds a job that comes from elsewhere; returns whether the executor has to start.
-  mutating func receive(_ job: Job, _ name: String) -> Bool {
-    if isFree || away.remove(name) != nil { return add(job) }
-    held.append(job)
+  /// Adds a job, or holds one that comes from elsewhere; returns whether the executor has to start.
+  mutating func enqueue(_ job: Job, _ name: String?, on thread: UInt) -> Bool {
+    let entry = Entry(job: job, name: name)
+    if self.thread == thread || !holds || isFree || name.map({ away.remove($0) != nil }) ?? false {
+      holds = true
+      return add(entry)
+    }
+    number(name)
+    heldJobs.append(entry)
     return notify()
   }
 
-  private mutating func add(_ job: Job) -> Bool {
-    jobs.append(job)
+  private mutating func add(_ entry: Entry) -> Bool {
+    jobs.append(entry)
     guard case .resting = state else { return false }
     state = .running(hasNews: false)
     return true
   }
 
-  mutating func depart(_ name: String) { away.insert(name) }
+  private mutating func number(_ name: String?) {
+    if let name, numbers[name] == nil { numbers[name] = numbers.count }
+  }
 
-  mutating func admit() -> Bool { held.isEmpty ? false : add(held.removeFirst()) }
+  mutating func depart() { if let current { away.insert(current) } }
+
+  mutating func admit(_ task: Int) -> Bool {
+    guard let index = held.firstIndex(of: task) else { return false }
+    return add(heldJobs.remove(at: index))
+  }
 
   mutating func free() -> Bool {
     isFree = true
     var starts = false
-    while !held.isEmpty { if admit() { starts = true } }
+    for entry in exchange(&heldJobs, with: []) where add(entry) { starts = true }
     return starts
   }
 
@@ -156,15 +168,16 @@ struct DurableExecutorMachine<Job> {
   mutating func next(on thread: UInt) -> Action {
     self.thread = thread
     if runCount < jobs.count {
-      let job = jobs[runCount]
+      let entry = jobs[runCount]
       runCount += 1
       // Tasks that yield to each other never leave it without a job.
       if runCount > 1_024, 2 * runCount > jobs.count {
         jobs.removeFirst(runCount)
         runCount = 0
       }
-      current = job
-      return .run(job)
+      number(entry.name)
+      current = entry.name
+      return .run(entry.job)
     }
     jobs.removeAll(keepingCapacity: runCount <= 1_024)
     runCount = 0

@@ -68,7 +68,7 @@ package struct DurableLog: Sendable {
     case .concluded(let outcome):
       if case .concluded = phase { break }
       phase = .concluded(outcome)
-    case .waited(let key): deadlines[key] = nil
+    case .waited(let key, _): deadlines[key] = nil
     case .returned, .received: break
     case .abandoned: isAbandoned = true
     }

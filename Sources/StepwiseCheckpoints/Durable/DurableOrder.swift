@@ -16,8 +16,8 @@ struct DurableOrder: Sendable {
     case end(String)
     /// The body of a step had begun, so the code has called the step.
     case began(String)
-    /// The code has returned from elsewhere, such as the main actor.
-    case returned
+    /// A task of the code has returned from elsewhere, such as the main actor.
+    case returned(task: Int)
     case cancelled(reason: String?)
   }
 
@@ -25,8 +25,8 @@ struct DurableOrder: Sendable {
   enum Action: Sendable {
     /// A step or a wait has ended.
     case resume(Once<Void>)
-    /// The code that has returned from elsewhere goes on; what no earlier process has seen is stored.
-    case admit(isNew: Bool)
+    /// A task that has returned from elsewhere goes on; what no earlier process has seen is stored.
+    case admit(task: Int, isNew: Bool)
     case interrupt(reason: String?)
     /// The replay has ended: what is new begins.
     case begin([Once<Void>])
@@ -47,6 +47,13 @@ struct DurableOrder: Sendable {
     case code
     /// It waits for work that is repeated in each process, such as undos.
     case work
+  }
+
+  /// What a task has done in earlier processes.
+  private enum Trace: Sendable, Equatable {
+    /// It has called for a step or a wait that has begun or ended.
+    case call(String)
+    case returned
   }
 
   /// How far a step or a wait is that the code waits for.
@@ -76,14 +83,20 @@ struct DurableOrder: Sendable {
   private var left: Set<String> = []
   /// The stored ends that are delivered when the code calls for them, because it waits for something else meanwhile.
   private(set) var late: Set<String> = []
-  /// How often code from elsewhere went on before its place in the order.
-  private var earlyReturns = 0
+  /// The tasks of the waits that have no end.
+  private var tasks: [String: Int] = [:]
   /// The number of calls of steps.
   private(set) var callCount = 0
 
   // What the calls are compared with, while it replays.
   private var called: Set<String> = []
   private var calledSteps: [(key: String, isOwned: Bool)] = []
+  /// What is left of what each task has done in earlier processes.
+  private var traces: [Int: ArraySlice<Trace>] = [:]
+  /// The steps that a task has called in the place of stored ones.
+  private var differences: [String: String] = [:]
+  /// The tasks that have not left this time, where they had returned from elsewhere before.
+  private var returning: [Int: Once<Void>] = [:]
   /// How many steps the code had called when a stored one began or ended.
   private var stepCalls: [String: Int] = [:]
 
@@ -93,20 +106,32 @@ struct DurableOrder: Sendable {
   init(_ events: some Sequence<DurableEvent>) {
     for event in events {
       switch event {
-      case .began(let key, let calls):
-        stepCalls[key] = stepCalls[key] ?? calls
+      case .began(let key, let caller):
+        trace(key, caller)
         add(.began(key))
-      case .completed(let key, let calls, _, _, _), .failed(let key, let calls, _, _):
-        stepCalls[key] = stepCalls[key] ?? calls
+      case .completed(let key, let caller, _, _, _), .failed(let key, let caller, _, _):
+        trace(key, caller)
         add(.end(key))
-      case .waited(let key): add(.end(key))
-      case .returned: add(.returned)
+      case .waited(let key, let task):
+        traces[task, default: []].append(.call(key))
+        add(.end(key))
+      case .returned(let task):
+        traces[task, default: []].append(.returned)
+        add(.returned(task: task))
       case .cancelled(let reason): add(.cancelled(reason: reason))
+      // A limit may be over: that is found when the replay ends.
+      case .deadline: isReplaying = true
       default: break
       }
     }
     storedCount = arrivals.count
-    isReplaying = storedCount > 0
+    isReplaying = isReplaying || storedCount > 0
+  }
+
+  private mutating func trace(_ key: String, _ caller: DurableCaller) {
+    guard stepCalls[key] == nil else { return }
+    stepCalls[key] = caller.calls
+    traces[caller.task, default: []].append(.call(key))
   }
 
   private mutating func add(_ arrival: Arrival, after eventCount: Int = 0) {
@@ -129,15 +154,31 @@ struct DurableOrder: Sendable {
   ///
   /// - Parameters:
   ///   - key: Its key.
+  ///   - task: The task that calls for it.
   ///   - leave: Settled when something that is new may begin.
   ///   - isOwned: Of a step, whether the code at its place calls one after another; nil for a wait.
+  ///   - mayBeLeft: Whether the code may leave a wait before it ends, so that nothing is stored of it.
   ///   - deadline: When a wait is over.
   /// - Returns: What it does first.
-  mutating func call(_ key: String, _ leave: Once<Void>, step isOwned: Bool? = nil, deadline: Int? = nil) -> Answer {
-    if isOwned != nil { callCount += 1 }
+  mutating func call(
+    _ key: String,
+    by task: Int,
+    _ leave: Once<Void>,
+    step isOwned: Bool? = nil,
+    mayBeLeft: Bool = false,
+    deadline: Int? = nil
+  ) -> Answer {
+    if isOwned != nil { callCount += 1 } else { tasks[key] = task }
     if isReplaying {
       called.insert(key)
       if let isOwned { calledSteps.append((key, isOwned)) }
+      if case .call(let stored)? = traces[task]?.first {
+        if stored == key {
+          traces[task]?.removeFirst()
+        } else if !mayBeLeft {
+          differences[stored] = differences[stored] ?? key
+        }
+      }
     }
     if late.remove(key) != nil { add(.end(key)) }
     if pending.contains(key) {
@@ -153,6 +194,15 @@ struct DurableOrder: Sendable {
     return .later
   }
 
+  /// A task is about to call for something; returns whether it waits, because it had been elsewhere before.
+  ///
+  /// It may not have left this time, such as for an actor that is free.
+  mutating func holds(_ task: Int, _ once: Once<Void>) -> Bool {
+    guard isReplaying, traces[task]?.first == .returned else { return false }
+    returning[task] = once
+    return true
+  }
+
   /// A step or a wait that works continues when its turn has come; returns false when the code does not wait for it.
   mutating func wait(for key: String, _ once: Once<Void>) -> Bool {
     guard isPerforming(key) else { return false }
@@ -160,6 +210,9 @@ struct DurableOrder: Sendable {
     if late.remove(key) != nil { add(.end(key)) }
     return true
   }
+
+  /// Returns the task of a wait that ends.
+  mutating func takeTask(of key: String) -> Int { tasks.removeValue(forKey: key) ?? 0 }
 
   /// The end of a step or a wait is the next event.
   mutating func end(_ key: String) { add(.end(key)) }
@@ -175,6 +228,7 @@ struct DurableOrder: Sendable {
   @discardableResult
   mutating func leave(_ key: String) -> Bool {
     guard calls.removeValue(forKey: key) != nil else { return false }
+    tasks[key] = nil
     if pending.contains(key) { left.insert(key) }
     return true
   }
@@ -193,12 +247,14 @@ struct DurableOrder: Sendable {
   /// Removes all that waits: the run stops.
   mutating func takeAll() -> [Once<Void>] {
     defer { calls = calls.filter { if case .performing = $0.value { true } else { false } } }
-    return calls.values.compactMap { call in
-      switch call {
-      case .new(let once, _), .ended(let once): once
-      case .performing: nil
+    let returning = exchange(&returning, with: [:]).values
+    return returning
+      + calls.values.compactMap { call in
+        switch call {
+        case .new(let once, _), .ended(let once): once
+        case .performing: nil
+        }
       }
-    }
   }
 
   // MARK: - Deliveries
@@ -210,10 +266,10 @@ struct DurableOrder: Sendable {
   ///
   /// - Parameters:
   ///   - eventCount: The number of events that are stored.
-  ///   - isHolding: Whether code that has returned from elsewhere waits to go on.
+  ///   - held: The tasks that have returned from elsewhere and wait to go on.
   ///   - now: The time.
   /// - Returns: What is to be done.
-  mutating func next(after eventCount: Int, isHolding: Bool, now: Int) -> Action {
+  mutating func next(after eventCount: Int, held: [Int], now: Int) -> Action {
     guard !isBlocked else { return .rest }
     while head < arrivals.count {
       let (arrival, count) = arrivals[head]
@@ -225,17 +281,17 @@ struct DurableOrder: Sendable {
           advance()
           return .resume(once)
         case .performing?: return isReplayed ? .rest : .wait(for: .work)
-        case .new?, nil: guard left.remove(key) != nil else { return missing(key, isHolding) }
+        case .new?, nil: guard left.remove(key) != nil else { return missing(key, held) }
         }
-      case .began(let key): guard called.contains(key) else { return missing(key, isHolding) }
-      case .returned:
-        if earlyReturns > 0 {
-          earlyReturns -= 1
-        } else {
-          guard isHolding else { return .wait(for: .code) }
-          advance()
-          return .admit(isNew: false)
+      case .began(let key): guard called.contains(key) else { return missing(key, held) }
+      case .returned(let task):
+        if let once = returning.removeValue(forKey: task) {
+          hasReturned(task)
+          return .resume(once)
         }
+        guard held.contains(task) else { return .wait(for: .code) }
+        hasReturned(task)
+        return .admit(task: task, isNew: false)
       case .cancelled(let reason):
         guard count <= eventCount else { return .rest }
         advance()
@@ -244,8 +300,13 @@ struct DurableOrder: Sendable {
       advance()
     }
     if isReplaying { endReplay() }
-    if isHolding { return .admit(isNew: true) }
+    if let task = held.first { return .admit(task: task, isNew: true) }
     return beginNew(at: now)
+  }
+
+  private mutating func hasReturned(_ task: Int) {
+    advance()
+    if traces[task]?.first == .returned { traces[task]?.removeFirst() }
   }
 
   private mutating func advance() {
@@ -258,6 +319,7 @@ struct DurableOrder: Sendable {
 
   private mutating func endReplay() {
     (isReplaying, called, calledSteps, stepCalls) = (false, [], [], [:])
+    (traces, differences) = ([:], [:])
   }
 
   /// What begins after the replay: first those waits whose time is over already end, in their order.
@@ -278,11 +340,11 @@ struct DurableOrder: Sendable {
   }
 
   /// A stored step or wait comes next, and the code has not called for it.
-  private mutating func missing(_ key: String, _ isHolding: Bool) -> Action {
-    if let found = call(insteadOf: key) { return .differ(stored: key, found: found) }
-    if isHolding {
-      earlyReturns += 1
-      return .admit(isNew: false)
+  private mutating func missing(_ key: String, _ held: [Int]) -> Action {
+    if let found = differences[key] ?? call(insteadOf: key) { return .differ(stored: key, found: found) }
+    // One that had not left before.
+    if let task = held.first(where: { !(traces[$0]?.contains(.returned) ?? false) }) {
+      return .admit(task: task, isNew: false)
     }
     return .wait(for: .call(key))
   }
@@ -306,7 +368,7 @@ struct DurableOrder: Sendable {
   mutating func skip() -> String? {
     guard head < arrivals.count else { return nil }
     switch arrivals[head].arrival {
-    case .returned: advance()
+    case .returned(let task): hasReturned(task)
     case .end(let key), .began(let key):
       guard isPerforming else { return key }
       // The code waits for something that does not end, such as a gate that another run occupies.
@@ -317,18 +379,6 @@ struct DurableOrder: Sendable {
         advance()
       }
     case .cancelled: break
-    }
-    return nil
-  }
-
-  /// A stored step that the code has not called; nil when it may have called all of them.
-  var uncalled: String? {
-    for (arrival, _) in arrivals[head...].prefix(max(0, storedCount - head)) {
-      switch arrival {
-      case .end(let key) where calls[key] == nil && !left.contains(key): return key
-      case .began(let key) where !called.contains(key): return key
-      default: continue
-      }
     }
     return nil
   }

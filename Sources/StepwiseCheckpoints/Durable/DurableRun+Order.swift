@@ -20,14 +20,14 @@ extension DurableRun {
   /// Called while all of the code waits.
   func deliver() -> Bool {
     guard let executor else { return false }
-    let (isHolding, now) = (executor.isHolding, now)
+    let (held, now) = (executor.held, now)
     let (action, hasCodeEnded) = state.withLock { state in
-      let action = state.isStopped ? .rest : state.order.next(after: state.storedCount, isHolding: isHolding, now: now)
+      let action = state.isStopped ? .rest : state.order.next(after: state.storedCount, held: held, now: now)
       switch action {
       case .expire(let key):
-        enqueue(.waited(key), &state)
+        enqueue(.waited(key, task: state.order.takeTask(of: key)), &state)
         state.order.end(key)
-      case .admit(isNew: true): enqueue(.returned, &state)
+      case .admit(let task, isNew: true): enqueue(.returned(task: task), &state)
       case .rest, .wait: return (action, state.hasCodeEnded)
       default: break
       }
@@ -36,7 +36,7 @@ extension DurableRun {
     }
     switch action {
     case .resume(let once): once.settle(())
-    case .admit: executor.admit()
+    case .admit(let task, _): executor.admit(task)
     case .interrupt(let reason): state.withLock { $0.interrupt }?(reason)
     case .begin(let calls):
       if settings.isCheck, !hasCodeEnded { stop(throwing: DurableCheckEnd()) }
@@ -141,11 +141,12 @@ extension DurableRun {
       await moveToPreferredExecutor()
       return value
     }
+    if isOrdered { await arrive() }
     let key = isOrdered ? position.openWait() : nil
     var isStored = false
     if let key {
-      let leave = Once<Void>()
-      switch state.withLock({ $0.order.call(key, leave) }) {
+      let (leave, task) = (Once<Void>(), executor.task)
+      switch state.withLock({ $0.order.call(key, by: task, leave) }) {
       case .stored: isStored = true
       case .later: await wait(toLeave: leave)
       case .now: break
@@ -167,9 +168,20 @@ extension DurableRun {
   private func end(_ key: String) {
     state.withLock { state in
       guard !state.isStopped else { return }
-      enqueue(.waited(key), &state)
+      enqueue(.waited(key, task: state.order.takeTask(of: key)), &state)
       state.order.end(key)
     }
+  }
+
+  /// Waits until the running task may call for something: after it had been elsewhere in earlier processes.
+  @concurrent func arrive() async {
+    guard isOrdered, let executor else { return }
+    let (once, task) = (Once<Void>(), executor.task)
+    guard state.withLock({ !$0.isStopped && $0.order.holds(task, once) }) else { return }
+    executor.notify()
+    await once.valueIgnoringCancellation()
+    // It may have left more than once.
+    await arrive()
   }
 
   /// Waits until something that is new may begin.
@@ -179,13 +191,29 @@ extension DurableRun {
     await leave.valueIgnoringCancellation()
   }
 
-  @concurrent func wait(for duration: Duration, by clock: any Clock<Duration>) async throws {
+  func wait(
+    for duration: Duration,
+    by clock: any Clock<Duration>
+  ) -> @concurrent @Sendable () async throws -> Void {
+    let key = position.openWait()
+    let rest = state.withLock { $0.order.isStored(key) } ? .zero : remaining(of: duration, at: key)
+    return { [self] in try await wait(at: key, for: duration, rest, by: clock) }
+  }
+
+  @concurrent private func wait(
+    at key: String,
+    for duration: Duration,
+    _ rest: Duration,
+    by clock: any Clock<Duration>
+  ) async throws {
     try throwIfStopped()
-    let (key, leave, over) = (position.openWait(), Once<Void>(), Once<Void>())
+    let (leave, over) = (Once<Void>(), Once<Void>())
     let hasLeft = Lock(false)
     let sleeper = Lock<Task<Void, Never>?>(nil)
-    let rest = state.withLock { $0.order.isStored(key) } ? .zero : remaining(of: duration, at: key)
-    let answer = state.withLock { state in state.order.call(key, leave, deadline: state.log.deadlines[key]) }
+    let task = executor?.task ?? 0
+    let answer = state.withLock { state in
+      state.order.call(key, by: task, leave, mayBeLeft: true, deadline: state.log.deadlines[key])
+    }
     await withTaskCancellationHandler {
       if answer == .later { await wait(toLeave: leave) }
       if answer != .stored, state.withLock({ $0.order.isPerforming(key) }) {

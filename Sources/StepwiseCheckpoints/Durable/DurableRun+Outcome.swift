@@ -70,10 +70,10 @@ extension DurableRun {
       state.repeating.remove(key)
       let isStored = state.log.records[key] != nil
       if !isStored {
-        let calls = state.order.callCount
-        enqueue(.failed(key, calls: calls, number: number, failure), &state)
+        let caller = DurableCaller(task: unstored.task, calls: state.order.callCount)
+        enqueue(.failed(key, by: caller, number: number, failure), &state)
         // It is repeated, to be undone.
-        if !unstored.isUndone { enqueue(.began(key, calls: calls), &state) }
+        if !unstored.isUndone { enqueue(.began(key, by: caller), &state) }
         state.order.end(key)
       } else if unstored.isUndone {
         enqueue(.settled(key), &state)

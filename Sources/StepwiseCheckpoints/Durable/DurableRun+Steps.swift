@@ -76,13 +76,16 @@ extension DurableRun {
 
   /// Calls a step, in the order of the code between steps.
   @concurrent private func enter(_ step: JournalStep, _ run: JournalRun) async throws -> Entry {
-    let (key, leave, isOwned) = (position.open(step.name), Once<Void>(), position.isOwned)
     let isCancelled = run.isCancellationRequested()
+    if !isCancelled { await arrive() }
+    try throwIfStopped()
+    let (key, leave, isOwned) = (position.open(step.name), Once<Void>(), position.isOwned)
+    let task = executor?.task ?? 0
     let answer = try state.withLock { state throws in
       if isCancelled, state.log.records[key] == nil, !state.log.begun.contains(key) { throw CancellationError() }
-      return state.order.call(key, leave, step: isOwned)
+      return state.order.call(key, by: task, leave, step: isOwned)
     }
-    var call = DurableCall(name: step.name, key: key, isUndoable: step.isUndoable)
+    var call = DurableCall(name: step.name, key: key, task: task, isUndoable: step.isUndoable)
     if answer == .stored {
       await waitForTurn(of: key)
       try throwIfStopped()
@@ -119,7 +122,7 @@ extension DurableRun {
         throw CancellationError()
       }
       let failure = StoredFailure(CancellationError(), of: step.name)
-      enqueue(.failed(key, calls: state.order.callCount, number: state.nextNumber(), failure), &state)
+      enqueue(.failed(key, by: call.caller(state), number: state.nextNumber(), failure), &state)
       state.order.end(key)
       return .refused(key: key)
     }
@@ -188,7 +191,7 @@ extension DurableRun {
   ) async -> DurableEnding<Value> {
     let key = call.key
     state.withLock { state in
-      if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key, calls: state.order.callCount), &state) }
+      if call.isUndoable, !state.log.begun.contains(key) { enqueue(.began(key, by: call.caller(state)), &state) }
     }
     let value: Value
     do {
@@ -223,9 +226,14 @@ extension DurableRun {
     if call.isUndoable, state.withLock({ $0.hasEnded && !$0.isStopped }) { return unstored(value, call, nil) }
     let number = state.withLock { state in
       let number = state.nextNumber()
-      let calls = state.order.callCount
       enqueue(
-        .completed(key, calls: calls, number: number, value: stored.bytes, isUndoable: call.isUndoable),
+        .completed(
+          key,
+          by: call.caller(state),
+          number: number,
+          value: stored.bytes,
+          isUndoable: call.isUndoable
+        ),
         &state
       )
       state.log.forgetValue(of: key)
@@ -249,7 +257,7 @@ extension DurableRun {
     let failure = error.map { StoredFailure($0, of: call.name) }
     let number = state.withLock { state in
       let number = state.nextNumber()
-      state.unstored[number] = DurableState.Unstored(key: call.key, failure: failure)
+      state.unstored[number] = DurableState.Unstored(key: call.key, task: call.task, failure: failure)
       return number
     }
     return .unstored(.success(JournalEnd(value: value, number: number, error: error, isReplayed: false)))
@@ -271,11 +279,10 @@ extension DurableRun {
         enqueue(.settled(call.key), &state)
         return .repeated(seen)
       }
-      let calls = state.order.callCount
-      enqueue(.failed(call.key, calls: calls, number: state.nextNumber(), failure), &state)
+      enqueue(.failed(call.key, by: call.caller(state), number: state.nextNumber(), failure), &state)
       // Its first body may have done what the repetition was not left to do.
       if isInterrupted, call.isUndoable, call.isAgain {
-        enqueue(.began(call.key, calls: calls), &state)
+        enqueue(.began(call.key, by: call.caller(state)), &state)
       }
       state.order.end(call.key)
       return .stored(.failure(failure.error(of: call.name)))
@@ -287,11 +294,15 @@ extension DurableRun {
 struct DurableCall: Sendable {
   let name: String
   let key: String
+  /// The number of the task that has called it.
+  let task: Int
   let isUndoable: Bool
   /// Whether the body may have run before, in a process that crashed, and is not performed only to be undone.
   var isAgain = false
   /// The error that the step throws when it is performed only to be undone.
   var failure: (any Error)?
+
+  func caller(_ state: DurableState) -> DurableCaller { DurableCaller(task: task, calls: state.order.callCount) }
 }
 
 /// How a step that was performed has ended.

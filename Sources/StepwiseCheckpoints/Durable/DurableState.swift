@@ -8,9 +8,9 @@ import Stepwise
 /// A run stores events. `log` is what follows from them, and `order` is how the code between steps receives them. Of an
 /// order that is cancelled while it charges a card, a process that dies has stored this:
 ///
-///     began     order/reserve, calls: 1     from now on, the step is in doubt: its body may have happened
+///     began     order/reserve, by: …        from now on, the step is in doubt: its body may have happened
 ///     completed order/reserve, number: 1    it is in the undo list, `log.outstanding`
-///     began     order/charge, calls: 2
+///     began     order/charge, by: …
 ///     cancelled "left"
 ///
 /// The next process runs the code again, and delivers one event whenever all of the code waits. The code calls "reserve",
@@ -81,6 +81,7 @@ struct DurableState: Sendable {
   /// A step whose value is not stored.
   struct Unstored: Sendable {
     let key: String
+    let task: Int
     /// What is stored of the step; nil when nothing is stored any more.
     let failure: StoredFailure?
     /// Whether its undo has not thrown.

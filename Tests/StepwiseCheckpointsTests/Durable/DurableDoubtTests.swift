@@ -227,8 +227,8 @@ struct DurableDoubtTests {
     _ = try? await chain.run(1, id: "x", in: store)
     let end: DurableEvent =
       combine == "race"
-      ? .completed("race[1]/fast", calls: 1, number: 1, value: Array("1".utf8), isUndoable: false)
-      : .failed("zip[1]/fast", calls: 1, number: 1, StoredFailure(kind: .other))
+      ? .completed("race[1]/fast", by: .init(task: 0, calls: 1), number: 1, value: Array("1".utf8), isUndoable: false)
+      : .failed("zip[1]/fast", by: .init(task: 0, calls: 1), number: 1, StoredFailure(kind: .other))
     try await self.store([end])
     #expect(try await chain.run(1, id: "x", in: base) == (combine == "race" ? 1 : 9))
     #expect(ledger.lines == ["book", "book", "undo"])

@@ -47,10 +47,10 @@ struct DurableExecutorTests {
     var machine = DurableExecutorMachine<Int>()
     var actions: [String] = []
     func next(_ count: Int) { for _ in 0..<count { actions.append("\(machine.next(on: 1))") } }
-    let starts = [machine.enqueue(1, on: 7), machine.notify()]
+    let starts = [machine.enqueue(1, "a", on: 7), machine.notify()]
     #expect(starts == [true, false])
     next(1)
-    let isStarted = [machine.enqueue(2, on: 1), machine.enqueue(3, on: 1)]
+    let isStarted = [machine.enqueue(2, nil, on: 1), machine.enqueue(3, "a", on: 1)]
     #expect(isStarted == [false, false])
     next(4)
     #expect(actions == ["run(1)", "run(2)", "run(3)", "deliver", "rest"])
@@ -68,12 +68,12 @@ struct DurableExecutorTests {
     var machine = DurableExecutorMachine<Int>()
     var jobs = (0..<2).map { $0 }
     _ = machine.free()
-    for job in jobs { _ = machine.enqueue(job, on: 1) }
+    for job in jobs { _ = machine.enqueue(job, nil, on: 1) }
     for count in 2..<100_000 {
       guard case .run(let job) = machine.next(on: 1) else { break }
       #expect(job == count - 2)
       jobs.append(count)
-      _ = machine.enqueue(count, on: 1)
+      _ = machine.enqueue(count, nil, on: 1)
       #expect(machine.count <= 4_096)
     }
     #expect(jobs.count == 100_000)
@@ -81,29 +81,31 @@ struct DurableExecutorTests {
 
   @Test func `The machine holds what comes from elsewhere, unless it has left to return`() {
     var machine = DurableExecutorMachine<Int>()
-    // The first job begins the code, wherever it comes from.
-    let first = machine.enqueue(1, on: 7)
-    #expect(first == true)
-    _ = machine.next(on: 1)
-    let elsewhere = machine.enqueue(2, on: 7)
-    #expect(elsewhere == nil)
-    _ = machine.receive(2, "b")
-    machine.depart("c")
-    _ = machine.receive(3, "c")
-    _ = machine.receive(4, "c")
     var actions: [String] = []
     func next(_ count: Int) { for _ in 0..<count { actions.append("\(machine.next(on: 1))") } }
+    // The first job begins the code, wherever it comes from; tasks are numbered as they begin.
+    _ = machine.enqueue(1, "a", on: 7)
+    next(1)
+    _ = machine.enqueue(2, "b", on: 1)
+    _ = machine.enqueue(3, nil, on: 1)
+    next(1)
+    #expect(machine.task == 1)
+    machine.depart()
+    next(1)
+    #expect(machine.task == nil)
+    for (job, name) in [(4, "b"), (5, "b"), (6, "a"), (7, "c")] { _ = machine.enqueue(job, name, on: 7) }
     next(3)
-    #expect(actions == ["run(3)", "deliver", "rest"])
-    let starts = machine.admit()
-    #expect(starts && machine.isHolding)
+    #expect(actions == ["run(1)", "run(2)", "run(3)", "run(4)", "deliver", "rest"])
+    #expect(machine.held == [1, 0, 2])
+    let starts = [machine.admit(0), machine.admit(0)]
+    #expect(starts == [true, false] && machine.held == [1, 2])
     next(2)
-    #expect(actions.suffix(2) == ["run(2)", "rest"])
+    #expect(actions.suffix(2) == ["run(6)", "rest"])
     let startsFree = machine.free()
-    let free = machine.enqueue(5, on: 7)
-    #expect(startsFree && !machine.isHolding && free == false)
-    next(3)
-    #expect(actions.suffix(3) == ["run(4)", "run(5)", "rest"])
+    let free = machine.enqueue(8, "d", on: 7)
+    #expect(startsFree && machine.held.isEmpty && !free)
+    next(4)
+    #expect(actions.suffix(4) == ["run(5)", "run(7)", "run(8)", "rest"])
   }
 
   /// Runs child tasks whose waits end in the order of their numbers, and returns the order in which code continues.

@@ -36,13 +36,13 @@ struct DurableLogTests {
         for number in outstanding.reversed() where Bool.random(using: &random) { store(.undone(number)) }
       case 1:
         store(.deadline("wait \(call)", number))
-        if Bool.random(using: &random) { store(.waited("wait \(call)")) }
-      case 2: store(.returned)
+        if Bool.random(using: &random) { store(.waited("wait \(call)", task: 2)) }
+      case 2: store(.returned(task: call))
       default:
         call += 1
         let key = DurableLog.key("step/\(call)", 1, in: Bool.random(using: &random) ? "" : "scope@2[1]")
         let isUndoable = Bool.random(using: &random)
-        if isUndoable { store(.began(key, calls: call)) }
+        if isUndoable { store(.began(key, by: .init(task: 0, calls: call))) }
         // A process that died leaves a step in doubt.
         if !isUndoable || Int.random(in: 0..<8, using: &random) > 0 { end(key, isUndoable) }
       }
@@ -51,12 +51,19 @@ struct DurableLogTests {
     private mutating func end(_ key: String, _ isUndoable: Bool) {
       number += 1
       if Int.random(in: 0..<5, using: &random) == 0 {
-        store(.failed(key, calls: call, number: number, StoredFailure(kind: .other, type: "E", description: "e")))
+        store(
+          .failed(
+            key,
+            by: .init(task: 0, calls: call),
+            number: number,
+            StoredFailure(kind: .other, type: "E", description: "e")
+          )
+        )
         // A repetition that was interrupted leaves it in doubt.
-        if isUndoable, Bool.random(using: &random) { store(.began(key, calls: call)) }
+        if isUndoable, Bool.random(using: &random) { store(.began(key, by: .init(task: 0, calls: call))) }
       } else {
         let value = [UInt8](repeating: 7, count: number % 5)
-        store(.completed(key, calls: call, number: number, value: value, isUndoable: isUndoable))
+        store(.completed(key, by: .init(task: 0, calls: call), number: number, value: value, isUndoable: isUndoable))
         if isUndoable, Int.random(in: 0..<4, using: &random) == 0 {
           store(.undoFailed(number, StoredFailure(kind: .other)))
         }
