@@ -42,6 +42,16 @@ public enum CheckpointError: Error, Sendable {
   /// A stage cannot be encoded, or would be decoded as another one. It was not saved; the previous one is kept.
   case unencodable(id: String, location: String, reason: String)
 
+  /// A payload was encoded by a codec with this name, which the store does not have.
+  ///
+  /// Add the codec to the ``EncodedCheckpointStore``, and resume the id.
+  case unknownCodec(id: String, location: String, codec: String)
+
+  /// The codec with this name threw an error for a payload that it has encoded, for example because its key is another one.
+  ///
+  /// Nothing was undone, and you can resume the id.
+  case undecodable(id: String, location: String, codec: String, reason: String)
+
   /// The operating system refused an operation, with this `errno`: for example disk full, read-only, or not permitted.
   case io(id: String, location: String, operation: String, errno: Int32)
 
@@ -101,7 +111,8 @@ extension CheckpointError {
       .foreignType(let id, let location, _, _), .ambiguousType(let id, let location, _),
       .newerFormat(let id, let location, _, _), .olderFormat(let id, let location, _, _),
       .unknownShape(let id, let location, _, _),
-      .unencodable(let id, let location, _), .io(let id, let location, _, _), .lostLease(let id, let location),
+      .unencodable(let id, let location, _), .unknownCodec(let id, let location, _),
+      .undecodable(let id, let location, _, _), .io(let id, let location, _, _), .lostLease(let id, let location),
       .differentSteps(let id, let location, _, _), .waitOutside(let id, let location, _, _),
       .stepOutside(let id, let location, _),
       .undoInStep(let id, let location, _, _), .unstorable(let id, let location, _, _), .stopped(let id, let location),
@@ -135,6 +146,11 @@ extension CheckpointError {
     case .unknownShape(_, _, let version, let reason):
       "its stage, of schema version \(version), is unknown: \(reason)"
     case .unencodable(_, _, let reason): "its next stage cannot be stored: \(reason)"
+    case .unknownCodec(_, _, let codec):
+      "it was encoded by the codec \"\(codec)\", which the store does not have; add that codec to an EncodedCheckpointStore, "
+        + "as its codec or to previous"
+    case .undecodable(_, _, let codec, let reason):
+      "the codec \"\(codec)\" cannot decode it: \(reason); resume the id with a codec of this name that can"
     case .io(_, _, let operation, let code): "\(operation) failed: \(SystemMessage.text(for: code)) (errno \(code))"
     case .invalidID(_, let reason): "the id is not valid: \(reason)"
     case .lostLease: "the lease is over; run the id again to resume from the last saved stage"

@@ -84,6 +84,24 @@ public struct CheckpointRecord: Sendable, Hashable {
   /// Hashes the checksum, which covers everything.
   public func hash(into hasher: inout Hasher) { hasher.combine(checksum) }
 
+  /// How the checksum differs from that of the content; 0 for an intact record.
+  var checksumDifference: UInt64 {
+    get { checksum ^ actualChecksum }
+    set { checksum = actualChecksum ^ newValue }
+  }
+
+  /// Returns an intact record with other payloads.
+  func replacing(first: [UInt8], stage: [UInt8]) -> CheckpointRecord {
+    CheckpointRecord(
+      id: id,
+      progression: progression,
+      schemaVersion: schemaVersion,
+      version: version,
+      first: first,
+      stage: stage
+    )
+  }
+
   private var actualChecksum: UInt64 {
     var sum = CRC64()
     for text in [id, progression] {
@@ -110,6 +128,7 @@ extension CheckpointRecord {
     guard progression == name else {
       throw .foreignType(id: id, location: location, stored: progression, expected: name)
     }
+    if let codec { throw .unknownCodec(id: id, location: location, codec: codec) }
   }
 }
 

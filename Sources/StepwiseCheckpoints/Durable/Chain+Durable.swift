@@ -110,7 +110,8 @@ extension Chain {
   /// Returns the ids of this chain's runs that have no outcome, or whose undos are not complete.
   ///
   /// Runs in progress are among them. The chain is known by its name or, without one, by that of its first step. Each
-  /// record of the store is read; one that cannot be read is left out, and `resume(id:in:)` reports why.
+  /// record of the store is read; one that cannot be read is left out, and `resume(id:in:)` reports why. A run that no codec
+  /// of the store decodes is among the ids, because it may have no outcome.
   ///
   /// - Parameter store: The store that holds the runs.
   /// - Returns: The ids, ordered by their UTF-8.
@@ -129,6 +130,9 @@ extension Chain {
           CheckpointError.olderFormat
         {
           continue
+        } catch CheckpointError.unknownCodec, CheckpointError.undecodable {
+          let base = (store as? EncodedCheckpointStore)?.base ?? store
+          if let record = try await base.load(id), DurableRecord.chain(of: record) == storedName { ids.append(id) }
         }
       }
       guard page.hasMore, let next = page.ids.last else { return ids }

@@ -171,7 +171,9 @@ extension DurableRun {
     case (.failed(let error), nil): return .failed(failure(error))
     case (.resolved(let value), nil):
       do {
-        return .resolved(try outputs.encode(value))
+        let bytes = try outputs.encode(value)
+        try checkCodec(bytes)
+        return .resolved(bytes)
       } catch {
         throw unstorable("its output", StoredReason.text(error))
       }

@@ -94,7 +94,8 @@ extension DurableRun {
   }
 
   private static func identity(of store: any CheckpointStore) -> ObjectIdentifier? {
-    type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
+    if let store = store as? EncodedCheckpointStore { return identity(of: store.base) }
+    return type(of: store) is AnyClass ? ObjectIdentifier(store as AnyObject) : nil
   }
 }
 
@@ -134,7 +135,10 @@ extension DurableRun {
     guard let input = settings.input else { return nil }
     let inputs = try inputs
     let bytes: [UInt8]
-    do { bytes = try inputs.stored(input).bytes } catch {
+    do {
+      bytes = try inputs.stored(input).bytes
+      try checkCodec(bytes)
+    } catch {
       throw unstorable("its input", StoredReason.text(error))
     }
     let start = DurableStart(identity: DurableStart.newIdentity(), version: settings.version, input: bytes)

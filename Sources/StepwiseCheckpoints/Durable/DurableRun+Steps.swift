@@ -218,6 +218,7 @@ extension DurableRun {
       guard stored.bytes.count <= settings.maxValueSize else {
         throw DataError(reason: "it has \(stored.bytes.count) bytes; the limit is \(settings.maxValueSize)")
       }
+      try checkCodec(stored.bytes)
     } catch {
       let error = unstorable(call.name, StoredReason.text(error))
       return call.isUndoable ? unstored(value, call, error) : failed(error, call)

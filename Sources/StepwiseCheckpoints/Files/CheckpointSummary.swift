@@ -24,6 +24,12 @@ public struct CheckpointSummary: Sendable {
     /// The number of stages saved under the id.
     public let version: UInt64
 
+    /// The codec that has encoded what was stored last; nil when no codec has.
+    ///
+    /// What is encoded has no ``stage``, no ``failure`` and no ``undoFailures`` here, because this store does not have the
+    /// codec.
+    public let codec: String?
+
     /// The name of the last stage as it is stored: the case of an enum; nil for another type.
     public let stage: String?
 
@@ -127,8 +133,9 @@ extension CheckpointSummary.Content {
     progression = record.progression
     schemaVersion = record.schemaVersion
     version = record.version
-    let log = try record.durableRun(at: location).map { DurableLog($0.events) }
-    stage = log == nil ? CheckpointSummary.name(ofStage: record.stage) : nil
+    codec = record.codec
+    let log = codec == nil ? try record.durableRun(at: location).map { DurableLog($0.events) } : nil
+    stage = codec == nil && log == nil ? CheckpointSummary.name(ofStage: record.stage) : nil
     failure = if case .concluded(.failed(let failure)) = log?.phase { failure.text } else { nil }
     undoFailures = (log?.undoFailures ?? []).map { .init(step: $0.step, error: $0.failure.text) }
   }
