@@ -58,7 +58,7 @@ struct CheckpointCommand {
     for summary in try await store.summaries() { checkpoints.append(await checkpoint(summary)) }
     let table = Table(
       checkpoints.map { [("id", .string($0.name))] + $0.record },
-      ["id", "type", "state", "saved", "size", "holder", "detail"],
+      ["id", "type", "state", "codec", "saved", "size", "holder", "detail"],
       else: "There are no checkpoints in '\(folder)'; \(Self.hint)."
     )
     output.show(table.lines, .list(checkpoints.map(\.record)))
@@ -95,6 +95,12 @@ struct CheckpointCommand {
   private func durableRun(_ id: String) async throws -> StoredSteps {
     let checkpoint = await checkpoint(try await summary(id))
     if let error = checkpoint.error { throw error }
+    if let codec = checkpoint.summary.content?.codec {
+      throw CommandError(
+        "'\(id)' is encoded by \"\(codec)\", which stepctl does not have; change it in its program, with cancel(id:in:), "
+          + "or remove it with 'stepctl checkpoints remove'"
+      )
+    }
     guard let run = checkpoint.run else {
       throw CommandError("'\(id)' is a progression and not a durable chain; 'stepctl checkpoints remove' ends it")
     }
@@ -139,7 +145,8 @@ struct CheckpointCommand {
     guard let id = summary.id, summary.error == nil else { return checkpoint }
     do {
       checkpoint.content = try await store.load(id)
-      checkpoint.run = try checkpoint.content?.durableRun(at: summary.location).map { StoredSteps($0.events) }
+      guard let content = checkpoint.content, content.codec == nil else { return checkpoint }
+      checkpoint.run = try content.durableRun(at: summary.location).map { StoredSteps($0.events) }
     } catch {
       checkpoint.error = error
     }
@@ -155,9 +162,12 @@ private struct Checkpoint {
   var run: StoredSteps?
   var error: (any Error)?
 
-  /// The steps of a durable chain; of a progression, the first and the last stage.
+  /// The steps of a durable chain; of a progression, the first and the last stage; what is encoded, by its payloads.
   var steps: [StoredSteps.Step] {
     if let run { return run.steps }
+    if let content, content.codec != nil {
+      return content.payloads.map { StoredSteps.Step(name: $0.name, state: "stored", value: $0.bytes) }
+    }
     let stages = content.map { [("first", "done", $0.first), ("last", state, $0.stage)] } ?? []
     return stages.map { StoredSteps.Step(name: $0, state: $1, value: $2) }
   }
@@ -166,6 +176,7 @@ private struct Checkpoint {
 
   private var state: String {
     guard error == nil, let content = summary.content else { return "damaged" }
+    if content.codec != nil { return "encoded" }
     guard let run else { return content.stage ?? "stage \(content.version)" }
     return run.outcome == "unfinished" && summary.holder != nil
       ? "running" : run.state
@@ -176,7 +187,7 @@ private struct Checkpoint {
       ("id", .string(summary.id)), ("file", .string(summary.location)), ("type", .string(summary.content?.progression)),
       ("state", .string(state)),
       ("detail", .string(error.map { ($0 as? CheckpointError)?.cause ?? String(describing: $0) } ?? run?.details)),
-      ("version", .number(summary.content.map { Int($0.version) })),
+      ("codec", .string(summary.content?.codec)), ("version", .number(summary.content.map { Int($0.version) })),
       ("schemaVersion", .number(summary.content?.schemaVersion)),
       ("saved", .time(summary.lastSave.timeIntervalSince1970)), ("size", .bytes(summary.byteCount)),
       ("holder", .string(summary.holder?.text)), ("waitsUntil", .time(run?.waitsUntil)),
@@ -313,8 +324,9 @@ struct StoredSteps {
 }
 
 extension JSON {
-  /// A stored value as it is stored; in base64 when it is not JSON.
+  /// A stored value as it is stored; in base64 when it is not JSON, and only its size and the codec when it is encoded.
   static func value(_ bytes: [UInt8]) -> JSON {
+    if let codec = EncodedPayload.codec(of: bytes) { return .string("\(bytes.count) bytes, encoded by \"\(codec)\"") }
     let data = Data(bytes)
     let isJSON = (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil
     return isJSON ? .stored(String(decoding: bytes, as: UTF8.self)) : .string(data.base64EncodedString())

@@ -210,6 +210,50 @@ import Testing
     #expect(await remove("done").code == .success)
   }
 
+  // G254
+  @Test
+  func `What is encoded is shown by its codec and its sizes`() async throws {
+    let files = try store()
+    let mask = PayloadCodec(name: "mask-1") { bytes in
+      bytes.map { ~$0 }
+    } decode: { bytes in
+      bytes.map { ~$0 }
+    }
+    let store = EncodedCheckpointStore(files, codec: mask)
+    let stop = CancellationToken()
+    let order = Chain("order") { (item: String) in
+      try await step("reserve") { "the secret \(item)" }
+      if item == "lamp" { try await step("stop") { stop.cancel() } }
+      try await step("ship") {}
+      return item
+    }
+    try await order.run("book", id: "done", in: store)
+    let run = order.start("lamp", id: "left", in: store, cancelledBy: stop)
+    _ = await run.outcome
+    for try await _ in Word.spell(letters: ["secret"], seed: 1).stages(id: "word", in: store) { break }
+
+    let listed = try #require(await list("--json").list)
+    #expect(listed.map { $0["state"] as? String } == ["encoded", "encoded", "encoded"])
+    #expect(listed.map { $0["codec"] as? String } == ["mask-1", "mask-1", "mask-1"])
+    #expect(await list().output.contains("  mask-1  "))
+    for id in ["done", "left", "word"] {
+      for options in [[], ["--values"], ["--values", "--json"]] {
+        let shown = await tool(["checkpoints", "show", folder, id] + options)
+        #expect(shown.code == .success && !shown.output.contains("secret"), "\(shown)")
+      }
+      let size = try #require(await files.load(id)?.first.count)
+      #expect(await show(id, "--values").output.contains("\(size) bytes, encoded by \"mask-1\""))
+    }
+    let steps = try #require(await show("left", "--json").object?["steps"] as? [[String: Any]])
+    #expect(steps.map { $0["name"] as? String }.prefix(2) == ["first", "entry 1"])
+    for verb in ["cancel", "discard"] {
+      let refused = await tool(["checkpoints", verb, folder, "left"])
+      #expect(refused.code == .failure && refused.error.contains("is encoded by \"mask-1\""), "\(refused)")
+    }
+    #expect(try await order.cancel(id: "left", in: store))
+    #expect(await remove("left").code == .success)
+  }
+
   @Test
   func `A checkpoint is removed, also a damaged one`() async throws {
     try await fill(try store())
