@@ -7,6 +7,10 @@ import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
 
+#if canImport(CryptoKit)
+  import CryptoKit
+#endif
+
 /// The samples of the page on checkpoints.
 @Suite(.timeLimit(.minutes(5)))
 struct CheckpointArticleTests {
@@ -52,6 +56,72 @@ struct CheckpointArticleTests {
     try await store.release(lease)
     #expect(try await Import.sum([1, 2, 3], at: 0).run(id: "a", in: store) == 6)
   }
+
+  /// Reverses the bytes: it needs no other package.
+  private static let reversing = PayloadCodec(name: "reversed") {
+    $0.reversed()
+  } decode: {
+    $0.reversed()
+  }
+
+  private let order = Chain("order") { (cart: [String]) in
+    try await step("pay") { "receipt of \(cart.count)" }
+  }
+
+  @Test func `What is stored is encoded, and another codec follows`() async throws {
+    let (order, cart, codec) = (order, ["book"], Self.reversing)
+    try await Self.inFolder { folder in
+      let files = try FileCheckpointStore(directory: folder)
+      let store = EncodedCheckpointStore(files, codec: codec)
+      let receipt = try await order.run(cart, id: "order-7", in: store)
+      #expect(receipt == "receipt of 1")
+      #expect(try await files.summaries().first?.content?.codec == "reversed")
+
+      let newCodec = PayloadCodec(name: "none") {
+        $0
+      } decode: {
+        $0
+      }
+      let rotated = EncodedCheckpointStore(files, codec: newCodec, previous: [codec])
+      try await order.resumeAll(in: rotated) { id, outcome in print("\(id): \(outcome)") }
+      #expect(try await order.run(cart, id: "order-7", in: rotated) == receipt)
+    }
+  }
+
+  @Test func `A doc comment makes a codec of two functions`() async throws {
+    let (files, order) = (MemoryCheckpointStore(), order)
+    @Sendable func compress(_ bytes: [UInt8]) throws -> [UInt8] { bytes.reversed() }
+    @Sendable func decompress(_ bytes: [UInt8]) throws -> [UInt8] { bytes.reversed() }
+    let codec = PayloadCodec(name: "compressed-1") { bytes in
+      try compress(bytes)
+    } decode: { bytes in
+      try decompress(bytes)
+    }
+    let store = EncodedCheckpointStore(files, codec: codec)
+    for _ in 1...2 { #expect(try await order.run(["book"], id: "order-7", in: store) == "receipt of 1") }
+  }
+
+  #if canImport(CryptoKit)
+    @Test func `What is stored is encrypted`() async throws {
+      func aesGCM(_ name: String, _ key: SymmetricKey) -> PayloadCodec {
+        PayloadCodec(name: name) { bytes in
+          let box = try AES.GCM.seal(bytes, using: key)
+          return Array(box.nonce) + box.ciphertext + box.tag
+        } decode: { bytes in
+          Array(try AES.GCM.open(AES.GCM.SealedBox(combined: bytes), using: key))
+        }
+      }
+      let (files, order) = (MemoryCheckpointStore(), order)
+      let store = EncodedCheckpointStore(files, codec: aesGCM("aes-gcm-1", SymmetricKey(size: .bits256)))
+      for _ in 1...2 { #expect(try await order.run(["book"], id: "order-7", in: store) == "receipt of 1") }
+      let other = EncodedCheckpointStore(files, codec: aesGCM("aes-gcm-1", SymmetricKey(size: .bits256)))
+      await #expect {
+        try await order.run(["book"], id: "order-7", in: other)
+      } throws: { error in
+        if case CheckpointError.undecodable(_, _, "aes-gcm-1", _) = error { true } else { false }
+      }
+    }
+  #endif
 
   @Test func `An edit is noticed`() async throws {
     try await Self.inFolder { folder in
