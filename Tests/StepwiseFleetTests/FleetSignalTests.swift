@@ -95,7 +95,9 @@
           return try await group.next() ?? ""
         }
       }
-      let limited = answered.timeout(.milliseconds(300)).recover(from: TimeoutError.self) { _ in "over" }.named("limited")
+      let limited = answered.timeout(.milliseconds(300)).recover(from: TimeoutError.self) { _ in "over" }.named(
+        "limited"
+      )
       let fleet = fleet(maxParked: maxParked)
       for chain in [race, zip, group, limited] {
         fleet.register(chain)

@@ -125,8 +125,10 @@ import Testing
     let failure = StoredFailure(kind: .other, type: "Failure", description: "no stock")
     let deadline = 100.0
     var run = StoredSteps([
-      .completed("a", by: .init(task: 0, calls: 1), number: 1, value: [], isUndoable: true), .began("b", by: .init(task: 0, calls: 2)),
-      .failed("b", by: .init(task: 0, calls: 2), number: 2, failure), .began("c", by: .init(task: 0, calls: 3)), .deadline("d", 100_000),
+      .completed("a", by: .init(task: 0, calls: 1), number: 1, value: [], isUndoable: true),
+      .began("b", by: .init(task: 0, calls: 2)),
+      .failed("b", by: .init(task: 0, calls: 2), number: 2, failure), .began("c", by: .init(task: 0, calls: 3)),
+      .deadline("d", 100_000),
     ])
     #expect(run.steps.map(\.name) == ["a", "b", "c"])
     #expect(run.steps.map(\.state) == ["done", "failed", "running"])

@@ -60,9 +60,13 @@ extension DurableRun {
   ) async throws -> Value {
     guard settings.host != nil else { return try await body() }
     if state.withLock({ $0.waits.wait(wait, at: step) }) { park() }
-    let result = await Result.of {
-      try throwIfStopped()
-      return try await body()
+    let result = await withTaskCancellationHandler {
+      await Result.of {
+        try throwIfStopped()
+        return try await body()
+      }
+    } onCancel: {
+      state.withLock { $0.waits.cancel(step) }
     }
     if state.withLock({ $0.waits.resume(step) }) { await unpark() }
     return try result.get()

@@ -82,6 +82,8 @@ package struct DurableWaits: Sendable {
   /// The steps that were called and whose ends the code has not received, and the undos.
   private var unreturned: Set<String> = []
   private var waits: [String: DurableWait] = [:]
+  /// The steps whose waits are cancelled, and about to end: a race that is decided waits for nothing.
+  private var cancelled: Set<String> = []
   /// When the waits between steps are over, such as time limits, by their keys.
   private var limits: [String: Int] = [:]
   /// The signals that steps have received, by their keys, until they are consumed.
@@ -141,7 +143,12 @@ package struct DurableWaits: Sendable {
     return allWithLimits
   }
 
-  private func containsWait(_ step: String) -> Bool { waits.keys.contains { Self.isInside($0, step) } }
+  private func containsWait(_ step: String) -> Bool {
+    waits.keys.contains { !cancelled.contains($0) && Self.isInside($0, step) }
+  }
+
+  /// The wait of a step is cancelled.
+  mutating func cancel(_ key: String) { if waits[key] != nil { cancelled.insert(key) } }
 
   /// A step waits; returns whether the run is parked from now on.
   package mutating func wait(_ wait: DurableWait, at key: String) -> Bool {
@@ -158,6 +165,7 @@ package struct DurableWaits: Sendable {
   /// A step waits no longer; returns whether the run was parked.
   package mutating func resume(_ key: String) -> Bool {
     waits[key] = nil
+    cancelled.remove(key)
     return wake()
   }
 
