@@ -373,9 +373,13 @@ struct DurableOrder: Sendable {
       guard isPerforming else { return key }
       // The code waits for something that does not end, such as a gate that another run occupies.
       while head < storedCount {
-        guard case .end(let key) = arrivals[head].arrival else { advance(); continue }
-        if case .ended? = calls[key] { return nil }
-        late.insert(key)
+        switch arrivals[head].arrival {
+        case .end(let key):
+          if case .ended? = calls[key] { return nil }
+          late.insert(key)
+        case .began: break
+        case .returned, .cancelled: return nil
+        }
         advance()
       }
     case .cancelled: break

@@ -217,14 +217,18 @@ struct DurableDeliveryTests {
   }
 
   @Test func `What another run keeps from its place is delivered when it is there`() {
-    var code = Code([.waited("gate", task: 1), Self.completed("a", 1), Self.completed("b", 2)])
+    var code = Code([
+      .waited("gate", task: 1), .returned(task: 2), Self.completed("a", 1), Self.completed("b", 2, by: 2),
+    ])
     expect(code.call("gate", deadline: nil, isOwned: nil), .stored)
     expect(code.call("a", isOwned: false), .stored)
     code.wait(for: "a")
+    expect(code.holds(2), true)
     expect(code.next(), "work")
     expect(code.order.skip(), nil)
+    expect(code.next(), "resume task 2")
     expect(code.next(), "resume a")
-    expect(code.call("b", isOwned: false), .stored)
+    expect(code.call("b", by: 2, isOwned: false), .stored)
     code.wait(for: "b")
     code.wait(for: "gate")
     expect(code.next(), "resume b")
