@@ -52,7 +52,7 @@ extension Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
       let (segment, run, recording) = (frame.covered, frame.run, frame.recording)
-      let history = run.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0, isGroup: true) }
+      let history = run.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0, hasSteps: true) }
       try await makeAttempts(
         policy,
         clock,
@@ -94,7 +94,7 @@ extension Chain {
     let code: StepCode = { frame in
       let (run, outer, recording) = (frame.run, frame.attempt, frame.recording)
       try await makeAttempts(of: run, in: outer, recording: recording) { attempt in
-        try await frame.execute(in: attempt, limitedTo: duration, clock, as: "timeout") { frame, limit in
+        try await frame.execute(limitedTo: duration, clock, as: "timeout") { frame, limit in
           try await frame.execute(in: attempt, within: limit)
         }
       }
@@ -122,7 +122,7 @@ extension Chain {
       let (run, outer, recording) = (frame.run, frame.attempt, frame.recording)
       try await makeAttempts(of: run, in: outer, isAbandonable: true, recording: recording) { attempt in
         guard let attempt else { return }
-        try await frame.execute(in: attempt, limitedTo: duration, clock, as: "abandon") { frame, limit in
+        try await frame.execute(limitedTo: duration, clock, as: "abandon") { frame, limit in
           try await frame.execute(in: attempt, abandonedAfter: limit, discarding: discard)
         }
       }

@@ -129,15 +129,15 @@ struct AttemptHistory {
   let key: JournalKey
   let journal: any RunJournal
   /// Whether the work is no step, which is stored as a whole, and has steps of its own.
-  var isGroup = false
+  var hasSteps = false
 
   /// Returns the attempts, whose time includes that of earlier processes.
   func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) async -> Attempts {
     let elapsed = if let limit = policy.maxElapsed { await journal.elapsed(of: limit, at: key) } else { Duration.zero }
     var attempts = Attempts(policy, clock: clock, elapsed: elapsed)
-    guard isGroup else { return attempts }
-    attempts.sleep = { [journal] in try await journal.wait(for: $0, by: clock)() }
-    attempts.reading = { [journal, key] in journal.reading($0, of: $1, at: key) }
+    guard hasSteps else { return attempts }
+    attempts.sleep = { [journal] in try await journal.beginWait(for: $0, by: clock)() }
+    attempts.storedElapsed = { [journal, key] in journal.storedElapsed($0, of: $1, at: key) }
     return attempts
   }
 }

@@ -205,7 +205,7 @@ extension ChainCore {
     if let journal, let outer = Scope.currentJournal, !outer.isInStep {
       // Between the steps of a run with another journal, the steps are not theirs.
       let run = Execution(self, entrance: entrance, input: input, with: journal)
-      return await outer.outside(isOrdered: true) { await run.awaited(self.launch(run)) }
+      return await outer.offExecutor(isOrdered: true) { await run.awaited(self.launch(run)) }
     }
     let outer = branch == nil && journal == nil && !identity.isProgression ? scope.innermostRun : nil
     let outerJournal = outer?.stepJournal ?? outer?.journal
@@ -229,7 +229,7 @@ extension ChainCore {
   func launch(_ run: Execution, priority: TaskPriority? = nil) -> Task<Void, any Error> {
     begin(run)
     if !run.hasRequest { run.enterGate() }
-    let task = spawn(priority: priority) { () async throws -> Void in await self.perform(run) }
+    let task = spawn(priority: priority) { () async throws -> Void in await self.runToEnd(run) }
     run.attach(task)
     return task
   }
@@ -245,7 +245,7 @@ extension ChainCore {
 
   // Isolated to a parameter that is nil: a concurrent function would switch executors twice more, to bind the scope.
   @inline(never)
-  private func perform(_ run: Execution, on actor: isolated (any Actor)? = nil) async {
+  private func runToEnd(_ run: Execution, on actor: isolated (any Actor)? = nil) async {
     var frame = Frame(self, run, slot: run.takeValue(), recording: run.recording)
     if !run.isDirect, let outcome = await run.prepare(&frame.slot, error: &frame.pendingError) {
       run.recording?.endRun(outcome, through: run.cancellationSource) { frame.slot.erased }

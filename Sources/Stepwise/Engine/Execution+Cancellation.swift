@@ -105,8 +105,6 @@ extension Execution {
   }
 
   /// Stores the request, unless there is one; returns the targets when the task is now to be cancelled.
-  ///
-  /// A run that is not interrupted still replays what it did before.
   @discardableResult
   private func mark(_ request: CancellationRequest, isInterrupting: Bool) -> (isFirst: Bool, targets: [Target]?) {
     let (isFirst, targets, gateID): (Bool, [Target]?, GateID?) = state.withLock { state in

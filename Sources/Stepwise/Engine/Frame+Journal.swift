@@ -44,8 +44,8 @@ extension Frame {
     if let journal = run.journal { return try await execute(at: position, by: journal) }
     if let journal = run.stepJournal {
       let operation = core.operations[position]
-      let part = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable)
-      let key = try journal.part(part, in: run.journalRun(attempt))
+      let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable)
+      let key = try journal.openInBody(step, in: run.journalRun(attempt))
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
     }
     try await core.operations[position].code(&self)
@@ -88,7 +88,7 @@ extension Frame {
       guard let error = end.error else { return await adopt([undo]) }
       slot = ValueSlot()
       await run.undoShielded([undo], recording: recording, isOrdered: false)
-      await journal.undone(number)
+      await journal.endUnstored(number)
       throw error
     }
     if let error = end.error { throw error }

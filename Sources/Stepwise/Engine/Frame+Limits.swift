@@ -5,7 +5,6 @@ extension Frame {
   /// Executes the segment that the current operation covers in an attempt, with a limit part of which may have passed in
   /// earlier runs.
   mutating func execute(
-    in attempt: Attempt?,
     limitedTo duration: Duration,
     _ clock: any Clock<Duration>,
     as name: String,

@@ -221,7 +221,7 @@ extension Frame {
     // What contains a chain that ends with a value takes its undos.
     let taken = hasValue && run.container != nil ? nil : run.undosIfAny?.takeAll()
     var undos = hasValue || !isFinal ? [] : taken ?? []
-    if hasValue, !ownsJournal, run.container == nil, let taken { journal?.release(taken.map(\.number)) }
+    if hasValue, !ownsJournal, run.container == nil, let taken { journal?.dropUndos(of: taken.map(\.number)) }
     if let journal, ownsJournal {
       await run.undoShielded(exchange(&undos, with: []), recording: run.recording)
       isFinal = await journal.finish()

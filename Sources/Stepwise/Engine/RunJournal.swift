@@ -5,7 +5,7 @@
 ///
 /// The engine knows nothing of storage: it calls the journal where something has to be stored or may have been stored
 /// before. Most runs have none, and pay a comparison with nil for each step.
-// A protocol although one type conforms, which another module defines: `step`, `inside` and `group` are generic in the
+// A protocol although one type conforms, which another module defines: `step`, `inside` and `offExecutor` are generic in the
 // value of the work, and no closure is, so that a struct of closures would have to erase each value.
 package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run stops in this process and is to be resumed: nothing is undone, and `onError` is not called.
@@ -35,10 +35,10 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Returns the key of a step within the body of another one, which is stored as a whole.
   ///
   /// Throws before the body when the step can be undone, which stops the run, and when the run is cancelled.
-  func part(_ step: JournalStep, in run: JournalRun) throws -> JournalKey
+  func openInBody(_ step: JournalStep, in run: JournalRun) throws -> JournalKey
 
   /// Nothing undoes these steps any more: the run that they belong to has ended with a value inside of this one.
-  func release(_ steps: [Int])
+  func dropUndos(of steps: [Int])
 
   /// Returns a key for steps, in the order of the calls.
   func open(_ name: String) -> JournalKey
@@ -49,7 +49,7 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Runs what the code between steps waits for and does not do itself, such as undos, and returns off the caller's actor.
   ///
   /// If it is ordered, the code continues at the same point of each run. It is run again by each.
-  @concurrent func outside<Value: Sendable>(
+  @concurrent func offExecutor<Value: Sendable>(
     isOrdered: Bool,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value
@@ -57,7 +57,7 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Begins a wait between steps, whose end is stored with what follows; a further run waits for what is left.
   ///
   /// - Returns: Waits until it is over; throws `CancellationError` when the task is cancelled before.
-  func wait(
+  func beginWait(
     for duration: Duration,
     by clock: any Clock<Duration>
   ) -> @concurrent @Sendable () async throws -> Void
@@ -66,7 +66,7 @@ package protocol RunJournal: AnyObject, Sendable {
   @concurrent func elapsed(of limit: Duration, at key: JournalKey) async -> Duration
 
   /// Stores a time that a decision after an attempt follows from; returns that of the first run which came here.
-  func reading(_ time: Duration, of attempt: Int, at key: JournalKey) -> Duration
+  func storedElapsed(_ time: Duration, of attempt: Int, at key: JournalKey) -> Duration
 
   /// Stores that steps are going to be undone, with the failures so far.
   @concurrent func willUndo(_ steps: [Int]) async
@@ -75,7 +75,7 @@ package protocol RunJournal: AnyObject, Sendable {
   func undo(_ step: Int, _ body: @Sendable () async throws -> Void) async throws -> Bool
 
   /// A step whose value is not stored has been undone; returns when its error may be thrown.
-  @concurrent func undone(_ step: Int) async
+  @concurrent func endUnstored(_ step: Int) async
 
   /// Stores the outcome, before anything is undone.
   ///

@@ -143,7 +143,7 @@ package struct Scope: Sendable {
         isCancelled ? await shielded(operation) : await operation()
       }
       guard let journal = outer.innermostRun?.journal else { return await work() }
-      return await journal.outside(isOrdered: isOrdered, work)
+      return await journal.offExecutor(isOrdered: isOrdered, work)
     }
   }
 }

@@ -110,7 +110,7 @@ extension StepCall {
           await run.adopt([undo], in: attempt)
         } else {
           await run.undoShielded([undo], recording: run.recording, isOrdered: false)
-          await run.journal?.undone(number)
+          await run.journal?.endUnstored(number)
         }
       }
       if let error = end.error { throw error }
@@ -151,7 +151,7 @@ extension StepCall {
     guard let run, let journal = run.journal, !journal.isInStep else {
       let value: Value
       if let journal = run?.stepJournal ?? run?.journal, let journalRun = run?.journalRun(attempt) {
-        let key = try journal.part(step, in: journalRun)
+        let key = try journal.openInBody(step, in: journalRun)
         value = try await perform(options, if: isRetryable) { try await journal.inside(key, branch: nil, body) }
       } else {
         value = try await perform(options, if: isRetryable, body)
@@ -219,7 +219,7 @@ extension StepCall {
 
 extension StepCall {
   /// The journal that stores the steps in the body one by one; nil where they are part of a step or of no stored run.
-  private var stepsJournal: (any RunJournal)? {
+  private var journalBetweenSteps: (any RunJournal)? {
     guard let journal = run?.journal, !journal.isInStep else { return nil }
     return journal
   }
@@ -232,10 +232,10 @@ extension StepCall {
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> Value {
-    guard let journal = stepsJournal else { return try await perform(name, options, if: isRetryable, body) }
+    guard let journal = journalBetweenSteps else { return try await perform(name, options, if: isRetryable, body) }
     do {
       let key = journal.open(name)
-      let history = options.map { _ in AttemptHistory(key: key, journal: journal, isGroup: true) }
+      let history = options.map { _ in AttemptHistory(key: key, journal: journal, hasSteps: true) }
       let value = try await perform(options, history, if: isRetryable) {
         try await journal.inside(key, branch: nil, body)
       }
@@ -254,7 +254,9 @@ extension StepCall {
     _ clock: any Clock<Duration>,
     _ body: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
-    guard let duration, let journal = stepsJournal else { return try await limited(name, to: duration, clock, body) }
+    guard let duration, let journal = journalBetweenSteps else {
+      return try await limited(name, to: duration, clock, body)
+    }
     return try await journal.inside(journal.open("timeout"), branch: nil) {
       try await Stepwise.limited(to: TimeLimit(duration: duration, clock: clock, by: journal)) {
         name

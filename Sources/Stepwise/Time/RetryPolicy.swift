@@ -132,8 +132,8 @@ package struct Attempts {
   private let elapsedBefore: Duration
   /// Waits for the next attempt.
   var sleep: @Sendable (Duration) async throws -> Void
-  /// Returns how much time an attempt and those before it have taken, for which the decision of an earlier process counts.
-  var reading: (_ elapsed: Duration, _ attempt: Int) -> Duration = { elapsed, _ in elapsed }
+  /// Returns how much time an attempt and those before it have taken, as an earlier process has stored it.
+  var storedElapsed: (_ elapsed: Duration, _ attempt: Int) -> Duration = { elapsed, _ in elapsed }
 
   /// The number of the current attempt, starting at 1.
   package private(set) var number: Int
@@ -160,7 +160,7 @@ package struct Attempts {
     wait =
       policy.delay?(error, number)?.clamped ?? policy.backoff.delay(afterFailures: number, using: &randomSource)
     guard let limit = policy.maxElapsed else { return true }
-    return reading(elapsedBefore.clamped + elapsed().clamped + wait, number) <= limit
+    return storedElapsed(elapsedBefore.clamped + elapsed().clamped + wait, number) <= limit
   }
 
   /// A wait that returns whether it completed.

@@ -56,7 +56,7 @@ package struct TimeLimit: Sendable {
 
   /// Creates a limit that has started, and whose end a journal stores.
   init(duration: Duration, clock: any Clock<Duration>, by journal: any RunJournal) {
-    self.init(duration: duration, clock: clock, remainder: journal.wait(for: duration, by: clock))
+    self.init(duration: duration, clock: clock, remainder: journal.beginWait(for: duration, by: clock))
   }
 
   func started() -> TimeLimit { started(on: clock) }

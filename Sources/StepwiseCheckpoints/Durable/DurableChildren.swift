@@ -17,7 +17,9 @@ package enum DurableChildren {
   package static var step: String? { DurablePosition.current?.step }
 
   /// Whether the body of a step runs only so that the step can be undone.
-  package static var isUnwinding: Bool { DurablePosition.current?.run.isUnwindingForGood ?? false }
+  package static var isUnwinding: Bool {
+    DurablePosition.current.map { $0.run.isUnwinding(at: $0.scope) } ?? false
+  }
 
   /// Waits in the body or the undo of a step until `take` returns a value; returns nil outside of a run with a host.
   package nonisolated(nonsending) static func wait<Value: Sendable>(
@@ -30,8 +32,12 @@ package enum DurableChildren {
 }
 
 extension DurableRun {
-  /// Whether the run is cancelled or has its outcome, and undoes its steps.
-  fileprivate var isUnwindingForGood: Bool { state.withLock { $0.log.isUnwinding } }
+  /// Whether a body runs only so that its step can be undone.
+  fileprivate func isUnwinding(at scope: String) -> Bool {
+    state.withLock { state in
+      state.log.isUnwinding || state.repeating.contains { DurableWaits.isInside(scope, $0) }
+    }
+  }
 
   /// Waits for children; a run that waits for nothing else is stopped by its host until they have ended.
   fileprivate nonisolated(nonsending) func wait<Value: Sendable>(

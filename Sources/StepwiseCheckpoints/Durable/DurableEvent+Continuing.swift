@@ -66,11 +66,15 @@ extension DurableEvent {
     }
     let waited = Set(kept.compactMap { if case .waited(let key, _) = $0.element { key } else { nil } })
     return kept.map(\.element).filter { event in
+      switch (event, failed) {
       // A limit that was over would end the step again.
-      guard case .deadline(let key, _) = event, let failed, !waited.contains(key) else { return true }
-      let scope = DurableLog.scope(of: key)
-      let isAround = key == failed || DurableLog.contains(key, failed) || failed.utf8.starts(with: (scope + "/").utf8)
-      return !isAround
+      case (.deadline(let key, _), let failed?) where !waited.contains(key):
+        let scope = DurableLog.scope(of: key)
+        return key != failed && !DurableLog.contains(key, failed) && !failed.utf8.starts(with: (scope + "/").utf8)
+      // So would attempts that had taken too long.
+      case (.elapsed(let scope, _), let failed?): return !failed.utf8.starts(with: (scope + "/").utf8)
+      default: return true
+      }
     }
   }
 

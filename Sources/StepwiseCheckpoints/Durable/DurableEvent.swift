@@ -20,8 +20,10 @@ package enum DurableEvent: Hashable, Sendable {
   case undoable(Int)
   /// The step has nothing to undo any more, although its value could not be stored.
   case settled(String)
-  /// When a wait or a time limit ends, in milliseconds since 1970; or how many of them attempts have taken.
+  /// When a wait or a time limit ends, in milliseconds since 1970.
   case deadline(String, Int)
+  /// How much time attempts had taken when one of them failed, in milliseconds.
+  case elapsed(String, Int)
   case cancelled(reason: String?)
   case concluded(StoredOutcome)
   /// A signal was consumed, by the step that the event follows.
@@ -138,6 +140,7 @@ extension DurableEvent {
     case .waited(let path, let task): bytes.event(8, path, task)
     case .returned(let task): bytes.event(9, task)
     case .deadline(let path, let time): bytes.event(10, path, max(0, time))
+    case .elapsed(let path, let time): bytes.event(19, path, max(0, time))
     case .cancelled(let reason): bytes.event(11, reason)
     case .concluded(.resolved(let value)): bytes.event(12, value)
     case .concluded(.failed(let failure)): bytes.event(13, failure)
@@ -169,6 +172,7 @@ extension DurableEvent {
     case 8: self = .waited(try reader.read(), task: try reader.read())
     case 9: self = .returned(task: try reader.read())
     case 10: self = .deadline(try reader.read(), try reader.read())
+    case 19: self = .elapsed(try reader.read(), try reader.read())
     case 11: self = .cancelled(reason: try reader.read())
     case 12: self = .concluded(.resolved(try reader.read()))
     case 13: self = .concluded(.failed(try reader.read()))

@@ -35,6 +35,8 @@ package struct DurableLog: Sendable {
   private(set) var keys: [Int: String] = [:]
   private(set) var undoing: Set<Int> = []
   private(set) var deadlines: [String: Int] = [:]
+  /// The times that decisions about further attempts follow from.
+  private(set) var elapsed: [String: Int] = [:]
   private var isAbandoned = false
   private(set) var lastNumber = 0
 
@@ -63,6 +65,7 @@ package struct DurableLog: Sendable {
       if let key = keys[number] { records[key]?.isUndoable = true }
     case .settled(let key): begun.remove(key)
     case .deadline(let key, let time): deadlines[key] = time
+    case .elapsed(let key, let time): elapsed[key] = time
     case .cancelled(let reason):
       if case .running = phase { phase = .cancelling(reason: reason) }
     case .concluded(let outcome):

@@ -5,13 +5,14 @@ import Stepwise
 
 /// The order in which the code between the steps of a run receives what it waits for: that of the events.
 ///
-/// A run that resumes receives what is stored first; nothing new begins before the end of this replay. So the code takes
-/// the path of the earlier processes, and code that has changed is found before it does anything.
+/// A run that resumes receives what is stored first; nothing new begins before the end of this replay, unless the code waits
+/// for a gate that another run occupies. So the code takes the path of the earlier processes, and code that has changed is
+/// found before it does anything.
 ///
 /// It is a pure value. What it holds of the code is what resumes it.
 struct DurableOrder: Sendable {
   /// Something that the code waits for, or that an earlier process has seen it do.
-  enum Arrival: Sendable, Hashable {
+  enum Arrival: Sendable {
     /// The end of a step or of a wait.
     case end(String)
     /// The body of a step had begun, so the code has called the step.
@@ -83,7 +84,7 @@ struct DurableOrder: Sendable {
   private var left: Set<String> = []
   /// The stored ends that are delivered when the code calls for them, because it waits for something else meanwhile.
   private(set) var late: Set<String> = []
-  /// The tasks of the waits that have no end.
+  /// The tasks of the waits, until they end.
   private var tasks: [String: Int] = [:]
   /// The number of calls of steps.
   private(set) var callCount = 0
@@ -95,8 +96,8 @@ struct DurableOrder: Sendable {
   private var traces: [Int: ArraySlice<Trace>] = [:]
   /// The steps that a task has called in the place of stored ones.
   private var differences: [String: String] = [:]
-  /// The tasks that have not left this time, where they had returned from elsewhere before.
-  private var returning: [Int: Once<Void>] = [:]
+  /// The tasks that have not departed this time, and wait where they had returned from elsewhere before.
+  private var waitingToCall: [Int: Once<Void>] = [:]
   /// How many steps the code had called when a stored one began or ended.
   private var stepCalls: [String: Int] = [:]
 
@@ -155,7 +156,7 @@ struct DurableOrder: Sendable {
   /// - Parameters:
   ///   - key: Its key.
   ///   - task: The task that calls for it.
-  ///   - leave: Settled when something that is new may begin.
+  ///   - permit: Settled when something that is new may begin.
   ///   - isOwned: Of a step, whether the code at its place calls one after another; nil for a wait.
   ///   - mayBeLeft: Whether the code may leave a wait before it ends, so that nothing is stored of it.
   ///   - deadline: When a wait is over.
@@ -163,7 +164,7 @@ struct DurableOrder: Sendable {
   mutating func call(
     _ key: String,
     by task: Int,
-    _ leave: Once<Void>,
+    _ permit: Once<Void>,
     step isOwned: Bool? = nil,
     mayBeLeft: Bool = false,
     deadline: Int? = nil
@@ -189,17 +190,17 @@ struct DurableOrder: Sendable {
       calls[key] = .performing
       return .now
     }
-    calls[key] = .new(leave, deadline: deadline)
+    calls[key] = .new(permit, deadline: deadline)
     new.append(key)
     return .later
   }
 
   /// A task is about to call for something; returns whether it waits, because it had been elsewhere before.
   ///
-  /// It may not have left this time, such as for an actor that is free.
-  mutating func holds(_ task: Int, _ once: Once<Void>) -> Bool {
+  /// It may not have departed this time, such as for an actor that is free.
+  mutating func mustWaitToCall(_ task: Int, _ once: Once<Void>) -> Bool {
     guard isReplaying, traces[task]?.first == .returned else { return false }
-    returning[task] = once
+    waitingToCall[task] = once
     return true
   }
 
@@ -247,8 +248,8 @@ struct DurableOrder: Sendable {
   /// Removes all that waits: the run stops.
   mutating func takeAll() -> [Once<Void>] {
     defer { calls = calls.filter { if case .performing = $0.value { true } else { false } } }
-    let returning = exchange(&returning, with: [:]).values
-    return returning
+    let waitingToCall = exchange(&waitingToCall, with: [:]).values
+    return waitingToCall
       + calls.values.compactMap { call in
         switch call {
         case .new(let once, _), .ended(let once): once
@@ -285,7 +286,7 @@ struct DurableOrder: Sendable {
         }
       case .began(let key): guard called.contains(key) else { return missing(key, held) }
       case .returned(let task):
-        if let once = returning.removeValue(forKey: task) {
+        if let once = waitingToCall.removeValue(forKey: task) {
           hasReturned(task)
           return .resume(once)
         }
@@ -342,7 +343,7 @@ struct DurableOrder: Sendable {
   /// A stored step or wait comes next, and the code has not called for it.
   private mutating func missing(_ key: String, _ held: [Int]) -> Action {
     if let found = differences[key] ?? call(insteadOf: key) { return .differ(stored: key, found: found) }
-    // One that had not left before.
+    // One that had not departed before.
     if let task = held.first(where: { !(traces[$0]?.contains(.returned) ?? false) }) {
       return .admit(task: task, isNew: false)
     }

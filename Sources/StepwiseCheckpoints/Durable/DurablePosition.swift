@@ -17,7 +17,7 @@ final class DurablePosition: Sendable {
   /// Whether the code does not run on the executor of the run: the body of a step, or what the code waits for.
   let isBody: Bool
   private let counts: Lock<[String: Int]>
-  private let owner = DurablePosition.task
+  private let owner = DurablePosition.taskIdentity
 
   init(_ run: DurableRun, scope: String, step: String?, isUndo: Bool = false, isBody: Bool = false) {
     self.run = run
@@ -29,10 +29,10 @@ final class DurablePosition: Sendable {
   }
 
   /// The identity of the current task.
-  static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
+  static var taskIdentity: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 
   /// Whether the running task is the one that has opened the place, and calls one step there after another.
-  var isOwned: Bool { owner == Self.task }
+  var isOwned: Bool { owner == Self.taskIdentity }
 
   /// The run that awaits what the running code awaits; nil outside of durable runs, and in undos.
   static var awaiting: DurableRun? { current.flatMap { $0.isUndo ? nil : $0.run } }

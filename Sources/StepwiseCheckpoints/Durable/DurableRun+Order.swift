@@ -97,7 +97,7 @@ extension DurableRun {
     let once = Once<String?>()
     let waits = state.withLock { state in
       state.hasCodeEnded = true
-      let isReplayed = state.order.isReplayed && !(state.isResumed && !state.repeating.isEmpty)
+      let isReplayed = state.order.isReplayed && !(state.isDecidedBefore && !state.repeating.isEmpty)
       guard !state.isStopped, !isReplayed else { return false }
       state.replayed = once
       return true
@@ -132,7 +132,7 @@ extension DurableRun {
     !position.isBody && !position.isUndo && state.withLock { $0.executor != nil && !$0.hasCodeEnded && !$0.isStopped }
   }
 
-  @concurrent func outside<Value: Sendable>(
+  @concurrent func offExecutor<Value: Sendable>(
     isOrdered: Bool,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
@@ -141,14 +141,14 @@ extension DurableRun {
       await moveToPreferredExecutor()
       return value
     }
-    if isOrdered { await arrive() }
+    if isOrdered { await waitToCall() }
     let key = isOrdered ? position.openWait() : nil
     var isStored = false
     if let key {
-      let (leave, task) = (Once<Void>(), executor.task)
-      switch state.withLock({ $0.order.call(key, by: task, leave) }) {
+      let (permit, task) = (Once<Void>(), executor.task)
+      switch state.withLock({ $0.order.call(key, by: task, permit) }) {
       case .stored: isStored = true
-      case .later: await wait(toLeave: leave)
+      case .later: await wait(for: permit)
       case .now: break
       }
     }
@@ -174,24 +174,24 @@ extension DurableRun {
   }
 
   /// Waits until the running task may call for something: after it had been elsewhere in earlier processes.
-  @concurrent func arrive() async {
+  @concurrent func waitToCall() async {
     guard isOrdered, let executor else { return }
     let (once, task) = (Once<Void>(), executor.task)
-    guard state.withLock({ !$0.isStopped && $0.order.holds(task, once) }) else { return }
+    guard state.withLock({ !$0.isStopped && $0.order.mustWaitToCall(task, once) }) else { return }
     executor.notify()
     await once.valueIgnoringCancellation()
-    // It may have left more than once.
-    await arrive()
+    // It may have departed more than once.
+    await waitToCall()
   }
 
   /// Waits until something that is new may begin.
-  func wait(toLeave leave: Once<Void>) async {
+  func wait(for permit: Once<Void>) async {
     guard state.withLock({ !$0.isStopped }) else { return }
     executor?.notify()
-    await leave.valueIgnoringCancellation()
+    await permit.valueIgnoringCancellation()
   }
 
-  func wait(
+  func beginWait(
     for duration: Duration,
     by clock: any Clock<Duration>
   ) -> @concurrent @Sendable () async throws -> Void {
@@ -207,15 +207,15 @@ extension DurableRun {
     by clock: any Clock<Duration>
   ) async throws {
     try throwIfStopped()
-    let (leave, over) = (Once<Void>(), Once<Void>())
+    let (permit, over) = (Once<Void>(), Once<Void>())
     let hasLeft = Lock(false)
     let sleeper = Lock<Task<Void, Never>?>(nil)
     let task = executor?.task ?? 0
     let answer = state.withLock { state in
-      state.order.call(key, by: task, leave, mayBeLeft: true, deadline: state.log.deadlines[key])
+      state.order.call(key, by: task, permit, mayBeLeft: true, deadline: state.log.deadlines[key])
     }
     await withTaskCancellationHandler {
-      if answer == .later { await wait(toLeave: leave) }
+      if answer == .later { await wait(for: permit) }
       if answer != .stored, state.withLock({ $0.order.isPerforming(key) }) {
         let rest = answer == .now ? rest : remaining(of: duration, at: key)
         let task = spawn(on: bodyExecutor) { [self] in
@@ -235,19 +235,19 @@ extension DurableRun {
       guard state.withLock({ $0.order.leave(key) }) else { return }
       hasLeft.withLock { $0 = true }
       sleeper.withLock { $0 }?.cancel()
-      leave.settle(())
+      permit.settle(())
       over.settle(())
     }
     if hasLeft.withLock({ $0 }) { throw CancellationError() }
     try throwIfStopped()
   }
 
-  func reading(_ time: Duration, of attempt: Int, at place: JournalKey) -> Duration {
-    let key = DurableLog.scope(place.path, attempt: attempt, branch: nil) + "/%"
+  func storedElapsed(_ time: Duration, of attempt: Int, at place: JournalKey) -> Duration {
+    let key = DurableLog.scope(place.path, attempt: attempt, branch: nil)
     let stored = state.withLock { state -> Int in
-      if let stored = state.log.deadlines[key] { return stored }
+      if let stored = state.log.elapsed[key] { return stored }
       let new = Int(time / .milliseconds(1))
-      enqueue(.deadline(key, new), &state)
+      enqueue(.elapsed(key, new), &state)
       return new
     }
     return .milliseconds(stored)

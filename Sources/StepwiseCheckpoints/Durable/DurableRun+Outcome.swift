@@ -20,7 +20,7 @@ extension DurableRun {
     if isNew { try? await flush() }
   }
 
-  func release(_ steps: [Int]) {
+  func dropUndos(of steps: [Int]) {
     state.withLock { state in
       guard !state.isStopped else { return }
       for step in steps where !state.log.isUndone(step) { enqueue(.undone(step), &state) }
@@ -37,7 +37,7 @@ extension DurableRun {
       return (nil, state.log.isUndone(step) ? nil : state.log.keys[step])
     }
     guard let key, !settings.isCheck else { return false }
-    if !state.withLock({ $0.hasEnded }) { try checkLease() }
+    if !state.withLock({ $0.isReleased }) { try checkLease() }
     await beginUndo(key)
     defer { endUndo(key) }
     let position = DurablePosition(self, scope: key, step: key, isUndo: true)
@@ -60,7 +60,7 @@ extension DurableRun {
     return true
   }
 
-  func undone(_ number: Int) async {
+  func endUnstored(_ number: Int) async {
     guard let executor else { return }
     let (key, isStored) = state.withLock { state -> (String?, Bool) in
       guard let unstored = state.unstored.removeValue(forKey: number), let failure = unstored.failure,
@@ -111,8 +111,8 @@ extension DurableRun {
 
   private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<(any Sendable)?> {
     let missing = await waitForReplay()
-    var (hasBegun, isStopped, isResumed, stopError) = state.withLock { state in
-      (state.hasBegun, state.isStopped, state.isResumed, state.stopError)
+    var (hasBegun, isStopped, isDecidedBefore, stopError) = state.withLock { state in
+      (state.hasBegun, state.isStopped, state.isDecidedBefore, state.stopError)
     }
     if let stopError { throw stopError }
     guard hasBegun else {
@@ -120,7 +120,7 @@ extension DurableRun {
       stop()
       return outcome.map { _ in nil }
     }
-    if case .cancelled = outcome, state.withLock({ $0.cancellation == nil }), !isResumed {
+    if case .cancelled = outcome, state.withLock({ $0.cancellation == nil }), !isDecidedBefore {
       stop()
       isStopped = true
     }
@@ -134,7 +134,7 @@ extension DurableRun {
       }
     }
     if let missing { throw different(stored: missing, code: nil) }
-    if isResumed { return try await concludeAsStored() }
+    if isDecidedBefore { return try await concludeAsStored() }
     while true {
       let cancellation = state.withLock { $0.cancellation }
       let conclusion = try conclusion(of: outcome, cancelledBy: cancellation)

@@ -32,7 +32,7 @@ extension DurableRun {
       state.executor = executor
       state.holder = holder
       state.interrupt = interrupt
-      state.task = DurablePosition.task
+      state.taskIdentity = DurablePosition.taskIdentity
     }
     holder.loss?.onCancel { [weak self] _ in if let self { stop(throwing: store.lostLease(of: id)) } }
     var stored = try await stored()
@@ -52,7 +52,7 @@ extension DurableRun {
       state.order = DurableOrder(stored.events)
       state.start = stored.start
       state.recordVersion = version
-      state.isResumed = stored.log.phase != .running
+      state.isDecidedBefore = stored.log.phase != .running
       guard let cancellation = state.cancellation, state.log.phase == .running else { return false }
       enqueueCancellation(cancellation.reason, &state)
       return true
@@ -64,7 +64,7 @@ extension DurableRun {
 
   func end() async {
     let cancelling = state.withLock { state in
-      state.hasEnded = true
+      state.isReleased = true
       return state.cancelling.take()
     }
     await cancelling?.value

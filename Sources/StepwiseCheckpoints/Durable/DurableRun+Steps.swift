@@ -8,7 +8,7 @@ import Stepwise
 extension DurableRun {
   var isInStep: Bool { position.isBody }
 
-  func part(_ step: JournalStep, in run: JournalRun) throws -> JournalKey {
+  func openInBody(_ step: JournalStep, in run: JournalRun) throws -> JournalKey {
     let position = position
     guard !step.isUndoable else {
       let outer = position.step.map(DurableLog.name) ?? ""
@@ -28,7 +28,7 @@ extension DurableRun {
   ) async throws -> JournalEnd<Value> {
     noteCancellation(of: run)
     try throwIfStopped()
-    guard !isOutside else {
+    guard !isOffExecutor else {
       throw stop(throwing: CheckpointError.stepOutside(id: id, location: location, step: step.name))
     }
     guard let values = DurableValues<Value>() else {
@@ -43,9 +43,9 @@ extension DurableRun {
     case .perform(let entered): call = entered
     }
     state.withLock { $0.waits.called(call.key) }
-    defer { state.withLock { $0.waits.returned(call.key) } }
+    defer { state.withLock { $0.waits.delivered(call.key) } }
     let place = JournalKey(call.key, isBody: true)
-    let ending = try await outside {
+    let ending = try await onBodyExecutor {
       await performed(call, values) {
         do {
           return try await body(place)
@@ -77,13 +77,13 @@ extension DurableRun {
   /// Calls a step, in the order of the code between steps.
   @concurrent private func enter(_ step: JournalStep, _ run: JournalRun) async throws -> Entry {
     let isCancelled = run.isCancellationRequested()
-    if !isCancelled { await arrive() }
+    if !isCancelled { await waitToCall() }
     try throwIfStopped()
-    let (key, leave, isOwned) = (position.open(step.name), Once<Void>(), position.isOwned)
+    let (key, permit, isOwned) = (position.open(step.name), Once<Void>(), position.isOwned)
     let task = executor?.task ?? 0
     let answer = try state.withLock { state throws in
       if isCancelled, state.log.records[key] == nil, !state.log.begun.contains(key) { throw CancellationError() }
-      return state.order.call(key, by: task, leave, step: isOwned)
+      return state.order.call(key, by: task, permit, step: isOwned)
     }
     var call = DurableCall(name: step.name, key: key, task: task, isUndoable: step.isUndoable)
     if answer == .stored {
@@ -100,7 +100,7 @@ extension DurableRun {
       return .perform(repeating(call))
     }
     if answer == .later {
-      await wait(toLeave: leave)
+      await wait(for: permit)
       try throwIfStopped()
     }
     if settings.isCheck { throw stop(throwing: DurableCheckEnd()) }
@@ -137,7 +137,7 @@ extension DurableRun {
 
   /// Whether the calling code is neither the body of a step nor on the executor of the run; false where the runtime does
   /// not expose the executor that a task prefers.
-  private var isOutside: Bool {
+  private var isOffExecutor: Bool {
     guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return false }
     return !position.isBody && executor.map { currentExecutor !== $0 } ?? false
   }
@@ -145,10 +145,10 @@ extension DurableRun {
   /// Notes a cancellation that the run itself does not notice: by the token of a nested chain, or of the run's task by
   /// its own code.
   private func noteCancellation(of run: JournalRun) {
-    let task = Task.isCancelled ? DurablePosition.task : nil
+    let task = Task.isCancelled ? DurablePosition.taskIdentity : nil
     let isCancelled = run.isRunCancelled()
     let isStopped = state.withLock { state in
-      !state.isStopRequested && state.log.phase == .running && (isCancelled || task == state.task)
+      !state.isStopRequested && state.log.phase == .running && (isCancelled || task == state.taskIdentity)
     }
     if isStopped { stop() }
   }
@@ -224,7 +224,7 @@ extension DurableRun {
       return call.isUndoable ? unstored(value, call, error) : failed(error, call)
     }
     // Abandoned work whose run has ended.
-    if call.isUndoable, state.withLock({ $0.hasEnded && !$0.isStopped }) { return unstored(value, call, nil) }
+    if call.isUndoable, state.withLock({ $0.isReleased && !$0.isStopped }) { return unstored(value, call, nil) }
     let number = state.withLock { state in
       let number = state.nextNumber()
       enqueue(

@@ -126,7 +126,7 @@ extension DurableRun {
   func endUndo(_ key: String) {
     guard settings.host != nil else { return }
     let isParked = state.withLock { state in
-      state.waits.returned(key)
+      state.waits.delivered(key)
       return state.waits.end(key)
     }
     if isParked { park() }

@@ -64,7 +64,7 @@ final class DurableRun: RunJournal {
   }
 
   /// Runs work outside of the executor of the run, which the caller returns to with its next switch.
-  nonisolated(nonsending) func outside<Value>(
+  nonisolated(nonsending) func onBodyExecutor<Value>(
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     position.isBody ? try await body() : try await onExecutorUnlessIsolated(bodyExecutor, body)
@@ -148,7 +148,7 @@ final class DurableRun: RunJournal {
   private var root: DurablePosition {
     state.withLock { state in
       let root = state.root ?? DurablePosition(self, scope: "", step: nil)
-      if !state.hasEnded { state.root = root }
+      if !state.isReleased { state.root = root }
       return root
     }
   }

@@ -64,9 +64,9 @@ struct DurableState: Sendable {
   /// Where the run's own task begins; it retains the run until that has ended.
   var root: DurablePosition?
   /// The identity of the run's own task, which nothing but a stop cancels.
-  var task = 0
+  var taskIdentity = 0
   /// Whether an earlier process has decided the outcome, or that the run is cancelled.
-  var isResumed = false
+  var isDecidedBefore = false
   var cancellation: Cancellation?
   var interrupt: (@Sendable (String?) -> Void)?
   var cancelling: Task<Void, Never>?
@@ -76,7 +76,7 @@ struct DurableState: Sendable {
   /// Settled with a stored step that the code has not called, when the code has ended and the replay, too.
   var replayed: Once<String?>?
   /// Whether the run has released its lease.
-  var hasEnded = false
+  var isReleased = false
 
   /// A step whose value is not stored.
   struct Unstored: Sendable {

@@ -80,7 +80,7 @@ package struct SignalCase<Value: Sendable>: Sendable {
 package struct DurableWaits: Sendable {
   private var working: Set<String> = []
   /// The steps that were called and whose ends the code has not received, and the undos.
-  private var unreturned: Set<String> = []
+  private var undelivered: Set<String> = []
   private var waits: [String: DurableWait] = [:]
   /// The steps whose waits are cancelled, and about to end: a race that is decided waits for nothing.
   private var cancelled: Set<String> = []
@@ -129,17 +129,17 @@ package struct DurableWaits: Sendable {
   }
 
   /// The code calls a step whose body is to run, or a step is undone.
-  package mutating func called(_ key: String) { unreturned.insert(key) }
+  package mutating func called(_ key: String) { undelivered.insert(key) }
 
   /// The code has received the end of a step, or a step was undone.
-  package mutating func returned(_ key: String) { unreturned.remove(key) }
+  package mutating func delivered(_ key: String) { undelivered.remove(key) }
 
   /// The host does not park the run.
   package mutating func refused() { isToStop = true }
 
   /// What a run waits for that is to be stopped; nil while something of it works, or its code is to receive an end.
   package var stopping: [DurableWait]? {
-    guard isToStop, isParked, !isWaking, unreturned.allSatisfy(containsWait) else { return nil }
+    guard isToStop, isParked, !isWaking, undelivered.allSatisfy(containsWait) else { return nil }
     return allWithLimits
   }
 

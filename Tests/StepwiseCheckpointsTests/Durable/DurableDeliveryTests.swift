@@ -34,7 +34,7 @@ struct DurableDeliveryTests {
     mutating func holds(_ task: Int) -> Bool {
       let once = Once<Void>()
       keys[ObjectIdentifier(once)] = "task \(task)"
-      return order.holds(task, once)
+      return order.mustWaitToCall(task, once)
     }
 
     mutating func wait(for key: String) {
