@@ -12,7 +12,7 @@ struct CancellationRequest: Sendable {
     case outerRun
     case fasterBranch
     case failedBranch
-    /// The part of a run that contains it has been abandoned.
+    /// The attempt that contains it has been abandoned.
     case abandonment
     /// The journal of the run, which has stored the request or can store no more.
     case journal

@@ -11,7 +11,7 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Whether the run stops in this process and is to be resumed: nothing is undone, and `onError` is not called.
   var isStopped: Bool { get }
 
-  /// Whether the running code is the body of a step, as opposed to code between steps.
+  /// Whether the running code is the body of a step, or what code between steps waits for, as opposed to that code.
   var isInStep: Bool { get }
 
   /// Where the code between steps runs, one job after another.
@@ -113,7 +113,7 @@ package struct JournalStep: Sendable {
 
 package struct JournalEnd<Value> {
   package let value: Value
-  /// The position in the order in which steps completed; nil when there is nothing to undo any more.
+  /// The number in the order in which steps completed; nil when there is nothing to undo any more.
   package let number: Int?
   /// The value cannot be stored: the step has failed, and is undone with the value.
   package let error: (any Error)?
@@ -127,7 +127,7 @@ package struct JournalEnd<Value> {
   }
 }
 
-/// The position of steps in a journal, and the number of attempts there.
+/// What a journal knows steps by, and the number of attempts there.
 package final class JournalKey: Sendable {
   /// The names of what is around it, and its own.
   package let path: String
