@@ -81,8 +81,8 @@ final class Attempt: Sendable {
 /// its error is thrown. When the run is cancelled, it undoes them with the rest. Any cancellation of the run ends the
 /// wait for the next attempt.
 ///
-/// Outside of runs there is nothing to undo. The body's steps belong to the
-/// attempt that it receives, which is inside the outer one.
+/// Outside of runs there is nothing to undo. The body's steps belong to the attempt that it receives, which is inside the
+/// outer one.
 func makeAttempts<Value>(
   _ policy: RetryPolicy = RetryPolicy(maxAttempts: 1, backoff: .none),
   _ clock: any Clock<Duration> = ContinuousClock(),

@@ -34,9 +34,7 @@ package enum DurableChildren {
 extension DurableRun {
   /// Whether a body runs only so that its step can be undone.
   fileprivate func isUnwinding(at scope: String) -> Bool {
-    state.withLock { state in
-      state.log.isUnwinding || state.repeating.contains { DurableWaits.isInside(scope, $0) }
-    }
+    state.withLock { $0.log.isUnwinding || $0.isRepeated(scope) }
   }
 
   /// Waits for children; a run that waits for nothing else is stopped by its host until they have ended.

@@ -16,7 +16,7 @@ extension DurableRun {
     }
     try throwIfStopped()
     // A body that is repeated to be undone does its work.
-    let isRepeated = state.withLock { $0.repeating.contains { DurableWaits.isInside(position.scope, $0) } }
+    let isRepeated = state.withLock { $0.isRepeated(position.scope) }
     guard isRepeated || !run.isCancellationRequested() else { throw CancellationError() }
     return JournalKey(position.open(step.name), isBody: true)
   }
@@ -94,10 +94,9 @@ extension DurableRun {
       guard isInDoubt, !settings.isCheck, case .failure(let failure) = record.end else {
         return .stored(key: key, record)
       }
-      // It is performed where its end was, to be undone.
-      state.withLock { $0.order.isBlocked = true }
       call.failure = failure.error(of: step.name)
-      return .perform(repeating(call))
+      // It is performed where its end was.
+      return .perform(try repeating(call, isBlocking: true))
     }
     if answer == .later {
       await wait(for: permit)
@@ -112,7 +111,7 @@ extension DurableRun {
     }
     if isInDoubt, isUnwinding || !run.isAbandoned() {
       call.failure = CancellationError()
-      return .perform(repeating(call))
+      return .perform(try repeating(call, isBlocking: false))
     }
     return try state.withLock { state throws in
       let isConcluded = if case .concluded = state.log.phase { true } else { false }
@@ -129,8 +128,12 @@ extension DurableRun {
   }
 
   /// A step in doubt is performed to be undone.
-  private func repeating(_ call: DurableCall) -> DurableCall {
-    state.withLock { _ = $0.repeating.insert(call.key) }
+  private func repeating(_ call: DurableCall, isBlocking: Bool) throws -> DurableCall {
+    guard call.isUndoable else { throw stop(throwing: different(stored: "\(call.key), with undo", code: call.key)) }
+    state.withLock { state in
+      state.repeating.insert(call.key)
+      if isBlocking { state.order.isBlocked = true }
+    }
     executor?.depart()
     return call
   }

@@ -99,6 +99,9 @@ struct DurableState: Sendable {
   /// Whether a step within another one has thrown because the run stops.
   func isPoisoned(_ key: String) -> Bool { poisoned.contains { DurableWaits.isInside($0, key) } }
 
+  /// Whether a place belongs to a step in doubt whose body runs, to be undone.
+  func isRepeated(_ scope: String) -> Bool { repeating.contains { DurableWaits.isInside(scope, $0) } }
+
   mutating func nextNumber() -> Int {
     lastNumber = max(lastNumber, log.lastNumber) + 1
     return lastNumber

@@ -438,4 +438,51 @@ struct DurableDoubtTests {
       #expect(try await chain.unfinished(in: base).isEmpty)
     }
   }
+
+  // G143
+  @Test(arguments: [true, false])
+  func `A step in doubt that has lost its undo stops the run instead of running in vain`(isStored: Bool) async throws {
+    let store = DyingStore(base)
+    func chain(hasUndo: Bool) -> Chain<Int, Int> {
+      let isBooking = Once<Void>()
+      return Chain("order") { [ledger] (input: Int) in
+        let book: @Sendable () async throws -> Void = {
+          ledger.add("book")
+          if ledger.count("book") == 1 { store.die() }
+          isBooking.settle(())
+          if isStored, ledger.count("book") == 2 { try await Task.sleep(for: .seconds(3_600)) }
+        }
+        try? await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            if hasUndo {
+              try await step("book", book, undo: { ledger.add("undo") })
+            } else {
+              try await step("book", book)
+            }
+          }
+          group.addTask {
+            try await step("fail") {
+              _ = await isBooking.value()
+              throw Opaque()
+            }
+          }
+          while try await group.next() != nil {}
+        }
+        return input
+      }
+    }
+    _ = try? await chain(hasUndo: true).run(1, id: "x", in: store)
+    if isStored {
+      // Its repetition was interrupted.
+      #expect(try await chain(hasUndo: true).run(1, id: "x", in: base) == 1)
+    } else {
+      #expect(try await chain(hasUndo: true).cancel(id: "x", in: base))
+    }
+    let before = ledger.lines
+    await #expect(throws: CheckpointError.self) { try await chain(hasUndo: false).resume(id: "x", in: base) }
+    #expect(ledger.lines == before)
+    _ = try? await chain(hasUndo: true).resume(id: "x", in: base)
+    #expect(ledger.lines.last == "undo")
+    #expect(try await chain(hasUndo: true).unfinished(in: base).isEmpty)
+  }
 }
