@@ -61,7 +61,7 @@ extension Step {
   public func timeout(_ duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Step {
     Step(name: name, undo: undo) { input, step in
       try await Self.makeAttempts {
-        let limit = TimeLimit(duration: duration, clock: clock)
+        let limit = TimeLimit(duration: duration, clock: clock, by: Scope.currentJournal)
         return try await limited(to: limit) {
           step.description
         } operation: {

@@ -101,10 +101,12 @@ final class ChainCore: Sendable {
 
   var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
 
-  /// Whether an operation is the only closure of its chain and cannot be undone, whatever is appended to the chain.
+  /// Whether an operation is code between steps: a `recover`, and the only closure of its chain unless it can be undone,
+  /// whatever is appended to the chain.
   ///
   /// A durable run stores the steps that such a closure calls, and not the closure.
   func isCode(at position: Int) -> Bool {
+    if operations[position].kind == .recover { return true }
     guard position == 0, operations[0].kind == .step, !operations[0].isUndoable, !operations[0].node.isReusable else {
       return false
     }

@@ -55,7 +55,6 @@ extension Frame {
   @inline(never)
   mutating func execute(at position: Int, by journal: any RunJournal) async throws {
     let operation = core.operations[position]
-    // The closure of a chain that is one closure contains steps, and is none.
     if core.isCode(at: position) {
       let key = journal.open(operation.storedName)
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }

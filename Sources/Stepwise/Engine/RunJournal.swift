@@ -56,6 +56,8 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Begins a wait between steps, whose end is stored with what follows; a further run waits for what is left.
   ///
+  /// One in the body of a step is a time limit, and begins again with the body unless the run was suspended meanwhile.
+  ///
   /// - Returns: Waits until it is over; throws `CancellationError` when the task is cancelled before.
   func beginWait(
     for duration: Duration,

@@ -206,7 +206,7 @@ extension StepCall {
     _ body: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
     guard let duration else { return try await body() }
-    let limit = TimeLimit(duration: duration, clock: clock)
+    let limit = TimeLimit(duration: duration, clock: clock, by: run?.journal)
     return try await Stepwise.limited(to: limit) {
       name
     } operation: {

@@ -44,19 +44,19 @@ package struct TimeLimit: Sendable {
   package let duration: Duration
   let clock: any Clock<Duration>
   /// Waits for the end of a time that has already started.
-  var remainder: (@concurrent @Sendable () async throws -> Void)?
+  private var remainder: (@concurrent @Sendable () async throws -> Void)?
 
-  init(
+  private init(
     duration: Duration,
     clock: any Clock<Duration>,
-    remainder: (@concurrent @Sendable () async throws -> Void)? = nil
+    remainder: (@concurrent @Sendable () async throws -> Void)?
   ) {
     (self.duration, self.clock, self.remainder) = (duration, clock, remainder)
   }
 
-  /// Creates a limit that has started, and whose end a journal stores.
-  init(duration: Duration, clock: any Clock<Duration>, by journal: any RunJournal) {
-    self.init(duration: duration, clock: clock, remainder: journal.beginWait(for: duration, by: clock))
+  /// Creates a limit; one whose end a journal stores has started.
+  init(duration: Duration, clock: any Clock<Duration>, by journal: (any RunJournal)? = nil) {
+    self.init(duration: duration, clock: clock, remainder: journal?.beginWait(for: duration, by: clock))
   }
 
   func started() -> TimeLimit { started(on: clock) }

@@ -5,9 +5,10 @@ import Stepwise
 
 /// The executor of the code between the steps of one durable run.
 ///
-/// It runs one job after another, in the order in which they were enqueued. So the code takes the same path in each run,
-/// if what it waits for arrives in the same order. That is why arrivals, such as the end of a step, are delivered one at
-/// a time, each when the executor is idle: when all of the code waits.
+/// It runs one job after another, in the order in which they were enqueued, but those of one task together: a runtime may
+/// cut the same code into more jobs than another one. So the code takes the same path in each run, if what it waits for
+/// arrives in the same order. That is why arrivals, such as the end of a step, are delivered one at a time, each when the
+/// executor is idle: when all of the code waits.
 ///
 /// What the code must not wait for on it, such as the body of a step, runs on `outer`. Code that returns from elsewhere
 /// for another reason, such as from the main actor, is held until `deliver` admits it.
@@ -95,8 +96,15 @@ struct DurableExecutorMachine<Job> {
     let name: String?
   }
 
+  /// How many jobs of one task run together: one that yields until another has done something must let that run.
+  private static var maxGroup: Int { 100 }
+
   private var state = State.resting
   private var jobs: [Entry] = []
+  /// The next job of the task that runs.
+  private var continuing: Entry?
+  /// How many jobs of the task have run together.
+  private var groupCount = 0
   /// The number of jobs at the beginning of the array that have run.
   private var runCount = 0
   /// The thread that runs the jobs.
@@ -124,6 +132,10 @@ struct DurableExecutorMachine<Job> {
   /// Adds a job, or holds one that comes from elsewhere; returns whether the executor has to start.
   mutating func enqueue(_ job: Job, _ name: String?, on thread: UInt) -> Bool {
     let entry = Entry(job: job, name: name)
+    if self.thread == thread, continuing == nil, name != nil, name == current, groupCount < Self.maxGroup {
+      continuing = entry
+      return false
+    }
     if self.thread == thread || !holds || isFree || name.map({ away.remove($0) != nil }) ?? false {
       holds = true
       return add(entry)
@@ -167,6 +179,10 @@ struct DurableExecutorMachine<Job> {
 
   mutating func next(on thread: UInt) -> Action {
     self.thread = thread
+    if let entry = continuing.take() {
+      groupCount += 1
+      return .run(entry.job)
+    }
     if runCount < jobs.count {
       let entry = jobs[runCount]
       runCount += 1
@@ -176,7 +192,7 @@ struct DurableExecutorMachine<Job> {
         runCount = 0
       }
       number(entry.name)
-      current = entry.name
+      (current, groupCount) = (entry.name, 1)
       return .run(entry.job)
     }
     jobs.removeAll(keepingCapacity: runCount <= 1_024)

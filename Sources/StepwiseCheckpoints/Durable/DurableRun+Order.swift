@@ -196,6 +196,7 @@ extension DurableRun {
     by clock: any Clock<Duration>
   ) -> @concurrent @Sendable () async throws -> Void {
     let key = position.openWait()
+    guard !position.isBody else { return beginLimit(of: duration, by: clock, at: key) }
     let rest = state.withLock { $0.order.isStored(key) } ? .zero : remaining(of: duration, at: key)
     return { [self] in try await wait(at: key, for: duration, rest, by: clock) }
   }

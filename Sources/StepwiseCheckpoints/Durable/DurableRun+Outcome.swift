@@ -129,7 +129,8 @@ extension DurableRun {
         // What has failed before is known, and need not be repeated.
         try await flush()
         let error = CheckpointError.stopped(id: id, location: location)
-        let reason: String? = if case .cancelled(let cancellation) = outcome { cancellation.reason } else { nil }
+        var reason = state.withLock { $0.isSuspended } ? DurableState.suspension : nil
+        if case .cancelled(let cancellation) = outcome { reason = reason ?? cancellation.reason }
         return .cancelled(Cancellation(reason: reason, underlyingError: error))
       }
     }

@@ -19,6 +19,35 @@ extension DurableRun {
     return min(length, max(.zero, .milliseconds(end - now)))
   }
 
+  /// Begins a limit in the body of a step, which begins again with the body unless the run was suspended meanwhile.
+  func beginLimit(
+    of duration: Duration,
+    by clock: any Clock<Duration>,
+    at key: String
+  ) -> @concurrent @Sendable () async throws -> Void {
+    let length = duration.clamped
+    guard settings.host != nil else { return { try await clock.sleep(for: length) } }
+    let now = now
+    let rest = state.withLock { state in
+      // Nothing cuts off a body that runs only to be undone.
+      let end = state.isRepeated(key) ? .max : state.log.deadlines[key] ?? .max
+      state.waits.begin(limit: key, min(end, now + Int(length / .milliseconds(1))))
+      return end == .max ? length : min(length, max(.zero, .milliseconds(end - now)))
+    }
+    return { [self] in
+      defer { endLimit(key) }
+      try await clock.sleep(for: rest)
+    }
+  }
+
+  private func endLimit(_ key: String) {
+    state.withLock { state in
+      state.waits.end(limit: key)
+      guard !state.isStopped, state.log.phase == .running, state.log.deadlines[key] ?? .max != .max else { return }
+      enqueue(.deadline(key, .max), &state)
+    }
+  }
+
   func elapsed(of limit: Duration, at place: JournalKey) async -> Duration {
     guard let end = state.withLock({ $0.log.deadlines[place.path] }) else {
       _ = remaining(of: limit, at: place.path)
@@ -49,7 +78,23 @@ extension DurableRun {
       return state.waits.isParked ? state.waits.pending : nil
     }
     releaseAll()
-    if let waits, let host = settings.host { stop(throwing: host.suspension(waits)) }
+    if let waits { suspend(waits) }
+  }
+
+  /// Stops a run that only waits: its code is interrupted as by a cancellation, and no step of it begins any more.
+  private func suspend(_ waits: [DurableWait]) {
+    let (isFirst, interrupt) = state.withLock { state in
+      state.isStopRequested = true
+      // Limits in the bodies of steps go on meanwhile.
+      for (key, end) in state.waits.limits where state.log.deadlines[key] != end {
+        enqueue(.deadline(key, end), &state)
+      }
+      return (!exchange(&state.isSuspended, with: true), state.interrupt)
+    }
+    guard isFirst else { return }
+    settings.host?.suspend(waits)
+    releaseAll()
+    interrupt?(DurableState.suspension)
   }
 
   /// Waits; meanwhile the host may give the run's slot to another job.
@@ -93,7 +138,7 @@ extension DurableRun {
     let waits = state.withLock { $0.waits.pending }
     guard let host = settings.host else { return }
     let isParked = host.park(waits)
-    if isStopped { stop(throwing: host.suspension(waits)) }
+    if isStopped { suspend(waits) }
     guard !isParked else { return }
     state.withLock { $0.waits.refused() }
     executor?.notify()
@@ -104,8 +149,8 @@ extension DurableRun {
     let (waits, isStored) = state.withLock { state in
       (state.waits.stopping, state.queuedCount == state.storedCount)
     }
-    guard let waits, let host = settings.host, !isStopped else { return }
-    if isStored { return _ = stop(throwing: host.suspension(waits)) }
+    guard let waits, !isStopped else { return }
+    if isStored { return suspend(waits) }
     // What has failed before is known, and need not be repeated.
     _ = spawn(on: bodyExecutor) { [self] in
       try? await flush()

@@ -59,6 +59,10 @@ struct DurableState: Sendable {
   /// Why the run stops, if it was not cancelled.
   var stopError: (any Error)?
   var isStopRequested = false
+  /// Whether it stops because it only waits.
+  var isSuspended = false
+  /// What observers are told of such a run.
+  static var suspension: String { "suspended until a wait is over" }
   /// The scopes in which a step has thrown because the run stops, so that what their code returns means nothing.
   var poisoned: Set<String> = []
   /// Where the run's own task begins; it retains the run until that has ended.

@@ -26,8 +26,8 @@ package protocol DurableHost: Sendable {
   func park(_ waits: [DurableWait]) -> Bool
   /// Something of the run works again; returns when it may.
   func unpark() async
-  /// The error that stops a run which waits, until it is resumed at the end of a wait; at once if it waits for nothing.
-  func suspension(_ waits: [DurableWait]) -> any Error
+  /// A run that waits is about to stop, and is to be resumed at the end of a wait; at once if it waits for nothing.
+  func suspend(_ waits: [DurableWait])
   /// Returns signals of some names that are not consumed, with their numbers, oldest first.
   func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])]
   /// Prepares a wait for news of signals, which ends after a time as well.
@@ -84,8 +84,8 @@ package struct DurableWaits: Sendable {
   private var waits: [String: DurableWait] = [:]
   /// The steps whose waits are cancelled, and about to end: a race that is decided waits for nothing.
   private var cancelled: Set<String> = []
-  /// When the waits between steps are over, such as time limits, by their keys.
-  private var limits: [String: Int] = [:]
+  /// When limits, and other waits between steps, are over, by their keys.
+  private(set) var limits: [String: Int] = [:]
   /// The signals that steps have received, by their keys, until they are consumed.
   private(set) var received: [String: Int] = [:]
   /// The signals that a step cannot read, by their keys.

@@ -134,7 +134,7 @@
     ) async throws -> [Result<Output, any Error>] {
       try checkStage()
       let ids = children.map { childID($0.id) }
-      guard let ends = try await fleet.ends(of: ids) else { throw JobSuspension(children: ids) }
+      guard let ends = try await fleet.ends(of: ids) else { throw claim.suspended(JobSuspension(children: ids)) }
       return zip(children, ends).map { child, end in Result { try child.output(end) } }
     }
   }

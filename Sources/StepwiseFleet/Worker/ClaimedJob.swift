@@ -97,6 +97,8 @@
       /// Its cancellation, which may be requested before there is a run.
       var cancellation: Cancellation?
       var stageBegan = ContinuousClock.now
+      /// How the attempt ends because the job waits.
+      var suspension: JobSuspension?
       /// The time limit that was exceeded, if one was.
       var timeout: JobTimeout?
     }
@@ -114,6 +116,8 @@
     var isDone: Bool { state.withLock { $0.isDone } }
 
     var timeout: JobTimeout? { state.withLock { $0.timeout } }
+
+    var suspension: JobSuspension? { state.withLock { $0.suspension } }
 
     /// Cancels the stage, or the job, when its time is up; returns when the Task is cancelled.
     ///
@@ -138,6 +142,8 @@
     }
 
     func save(_ stage: [UInt8], version: Int64, shape: Int, isLast: Bool) async throws {
+      // A stage that caught the error of its wait has not done its work.
+      if let suspension { throw suspension }
       let save = StageSave(
         claim: row.claim,
         version: version,
@@ -287,7 +293,16 @@
 
     func news() -> @Sendable (_ limit: Duration) async -> Void { surroundings.hub.news(of: row.id) }
 
-    func suspension(_ waits: [DurableWait]) -> any Error { JobSuspension(waits, now: row.now) }
+    func suspend(_ waits: [DurableWait]) { _ = suspended(JobSuspension(waits, now: row.now)) }
+
+    /// Notes how the attempt ends, whatever the code makes of the error.
+    func suspended(_ suspension: JobSuspension) -> JobSuspension {
+      state.withLock { state in
+        let first = state.suspension ?? suspension
+        state.suspension = first
+        return first
+      }
+    }
 
     func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])] {
       try await signals(names, limit: limit, except: [])

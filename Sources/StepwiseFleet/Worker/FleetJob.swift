@@ -87,7 +87,7 @@
         guard let status = found[id] else { throw FleetError.notFound(id: id) }
         return status
       }
-      guard ordered.allSatisfy(\.state.isFinal) else { throw JobSuspension(children: ids) }
+      guard ordered.allSatisfy(\.state.isFinal) else { throw claim.suspended(JobSuspension(children: ids)) }
       return ordered
     }
 
@@ -162,10 +162,10 @@
       let deadline = end.map { ContinuousClock.now + $0.rest }
       let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signals: signals)]
       let news = claim.news()
-      guard claim.park(waits) else { throw JobSuspension(waits) }
+      guard claim.park(waits) else { throw claim.suspended(JobSuspension(waits)) }
       let result = await Result.of {
         try await DurableSignals.take(until: deadline, news) {
-          if claim.isStopping { throw JobSuspension(waits) }
+          if claim.isStopping { throw claim.suspended(JobSuspension(waits)) }
           return try await take()
         }
       }

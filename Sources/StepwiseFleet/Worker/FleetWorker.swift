@@ -344,7 +344,7 @@
       case (_, .loss), (is LostJob, _): return nil
       // A chain that was cancelled has undos, which failed or are still missing.
       case (_, .cancellation) where !job.row.isChain: return Ending(state: .cancelled)
-      case (let suspension as JobSuspension, _): return suspension.ending
+      case (_, _) where job.suspension != nil: return job.suspension?.ending
       case (is HeldFailure, .cancellation): return Ending(state: .queued, isUncounted: true)
       case (let held as HeldFailure, _):
         return Ending(state: .failed, error: Ending.text(held.error), isUncounted: true, failure: held.error)

@@ -53,7 +53,7 @@ struct DurableExecutorTests {
     let isStarted = [machine.enqueue(2, nil, on: 1), machine.enqueue(3, "a", on: 1)]
     #expect(isStarted == [false, false])
     next(4)
-    #expect(actions == ["run(1)", "run(2)", "run(3)", "deliver", "rest"])
+    #expect(actions == ["run(1)", "run(3)", "run(2)", "deliver", "rest"])
     let notes = [machine.notify(), machine.notify()]
     #expect(notes == [true, false])
     next(1)
@@ -62,6 +62,25 @@ struct DurableExecutorTests {
     #expect(!isMissed)
     next(2)
     #expect(actions.suffix(3) == ["deliver", "deliver", "rest"])
+  }
+
+  // A runtime may cut the code of a task into more jobs than another one.
+  @Test func `The jobs of one task run together, and one that yields without end lets others run`() {
+    var machine = DurableExecutorMachine<String>()
+    var order: [String] = []
+    _ = machine.free()
+    for name in ["a", "b"] { _ = machine.enqueue("\(name)1", name, on: 1) }
+    var waits = true
+    while order.count < 1_000, case .run(let job) = machine.next(on: 1) {
+      order.append(job)
+      if job == "b2" { waits = false }
+      if job.hasPrefix("a") ? waits : order.last != "b3" {
+        let name = String(job.prefix(1))
+        _ = machine.enqueue("\(name)\((Int(job.dropFirst()) ?? 0) + 1)", name, on: 1)
+      }
+    }
+    #expect(Array(order.suffix(5)) == ["a100", "b1", "b2", "b3", "a101"])
+    #expect(order.count == 104)
   }
 
   @Test func `The machine keeps no more jobs than twice those that wait`() {

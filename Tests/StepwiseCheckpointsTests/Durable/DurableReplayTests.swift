@@ -226,7 +226,7 @@ struct DurableReplayTests {
     }
   }
 
-  @Test func `Nested chains and recover are stored`() async throws {
+  @Test func `Nested chains are stored, and recover is code between steps`() async throws {
     try await everywhere { ledger in
       let inner = Chain("inner", undo: { (_: Int) in ledger.add("undo inner") }) { (input: Int) in
         ledger.add("inner")
@@ -239,8 +239,11 @@ struct DurableReplayTests {
       return Chain("start") { (input: Int) in input }
         .appending(inner)
         .recover(from: Declined.self) { error in
-          ledger.add("recover \(error.card)")
-          return 7
+          #expect(error.card == "n")
+          return try await step("instead") {
+            ledger.add("instead")
+            return 7
+          }
         }
         .then("after") { value in
           ledger.add("after")
@@ -249,7 +252,7 @@ struct DurableReplayTests {
     } _: { last, ledger, result in
       #expect(result == 7, "\(last): \(ledger.lines)")
       #expect(ledger.count("undo inner") >= 1 && ledger.count("inner") <= 2, "\(last): \(ledger.lines)")
-      #expect(ledger.count("after") <= 2)
+      #expect(ledger.count("instead") <= 2 && ledger.count("after") <= 2)
     }
   }
 

@@ -341,7 +341,7 @@ struct DurableStopTests {
   private struct Host: DurableHost {
     func park(_ waits: [DurableWait]) -> Bool { true }
     func unpark() async {}
-    func suspension(_ waits: [DurableWait]) -> any Error { CancellationError() }
+    func suspend(_ waits: [DurableWait]) {}
     func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])] { [] }
     func news() -> @Sendable (_ limit: Duration) async -> Void { { _ in } }
   }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 Stepwise contributors
+
+#if Postgres
+  import Stepwise
+  @testable import StepwiseFleet
+  import Testing
+
+  /// Jobs that are stopped because they only wait.
+  @Suite(.timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
+  struct FleetSuspensionTests {
+    let test = TestFleet()
+    let journal = Journal()
+
+    /// A fleet that stops each job that waits.
+    private func fleet() -> Fleet {
+      var configuration = test.fleet().configuration
+      configuration.maxParked = 0
+      return Fleet(server ?? "", configuration: configuration)
+    }
+
+    private struct Notes: RunObserver {
+      let journal: Journal
+
+      func stepFinished(_ step: ObservedStep, duration: Duration, error: (any Error)?) {
+        if let error { journal.add("\(step) \(type(of: error))") }
+      }
+
+      func runEnded(_ run: ObservedRun, duration: Duration, outcome: ChainState) { journal.add("\(outcome)") }
+    }
+
+    // G290
+    @Test(arguments: [false, true])
+    func `A suspended run is reported as suspended, and what its code makes of that is not stored`(
+      stops: Bool
+    ) async throws {
+      let seen = Journal()
+      let order = Chain("order") { [journal] (_: Int) in
+        do {
+          return try await step("approval", waitFor: String.self)
+        } catch {
+          journal.add("caught")
+          if !stops { try await step("refuse") { journal.add("refuse") } }
+          return "refused"
+        }
+      }.observed(by: Notes(journal: seen))
+      let fleet = fleet()
+      fleet.register(order)
+      try await fleet.enqueue(order, 1, id: "order")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.waitForState(.scheduled, of: "order")
+        let interrupted = stops ? ["approval"] : ["approval", "refuse", "order"]
+        #expect(seen.all.dropLast() == interrupted.map { "\($0) CancellationError" })
+        #expect(seen.all.last?.hasPrefix("cancelled: suspended until a wait is over (") == true)
+        #expect(try await fleet.status(of: "order")?.error == nil)
+        try await fleet.send("Ann", to: "order", signal: "approval")
+        #expect(try await fleet.result(of: "order", as: order) == "Ann")
+      }
+      #expect(journal.all == ["caught"])
+      #expect(seen.all.last == "succeeded with String")
+    }
+
+    // G290
+    @Test(arguments: [false, true])
+    func `A stage that catches the error of its wait runs again, and what it makes of that is not stored`(
+      throwsAnother: Bool
+    ) async throws {
+      let fleet = fleet()
+      let work = Work.script(last: 2) { [journal] _, _, _ in
+        do {
+          let name = try await FleetJob.current?.waitForSignal("approval", as: String.self)
+          journal.add(name ?? "")
+        } catch {
+          journal.add("caught")
+          if throwsAnother { throw Failure(text: "no answer") }
+        }
+      }
+      fleet.register(Work.self)
+      try await fleet.enqueue(work, id: "work")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.waitForState(.scheduled, of: "work")
+        let status = try await fleet.status(of: "work")
+        #expect(status?.error == nil)
+        #expect(status?.attempt == 0)
+        try await fleet.send("Ann", to: "work", signal: "approval")
+        #expect(try await fleet.result(of: "work", as: Work.self) == 2)
+      }
+      #expect(journal.all == ["caught", "Ann"])
+    }
+
+    /// An order whose wait is in the body of a step with a time limit.
+    private func limited(_ form: String) -> Chain<Int, String> {
+      let limit = Duration.milliseconds(1_500)
+      let whole = Step("whole") { (_: Int) in try await step("approval", waitFor: String.self) }.timeout(limit)
+      let order = Chain("order", undo: { [journal] (_: Int) in journal.add("undo") }) { (input: Int) in input }
+      guard form == "step" else { return order.appending(Chain(whole)) }
+      return order.then("decide") { (_: Int) in
+        try await step("decision", timeout: limit) { try await step("approval", waitFor: String.self) }
+      }
+    }
+
+    // G291
+    @Test(arguments: ["step", "Step"])
+    func `A time limit around a wait goes on while the run is stored`(form: String) async throws {
+      let fleet = fleet()
+      let order = limited(form)
+      fleet.register(order)
+      for id in ["late", "early"] { try await fleet.enqueue(order, 1, id: id) }
+      try await test.withWorkers([fleet]) { () async throws in
+        try await fleet.waitForState(.scheduled, of: "early")
+        try await fleet.send("Ann", to: "early", signal: "approval")
+        #expect(try await fleet.result(of: "early", as: order) == "Ann")
+        await #expect(throws: TimeoutError.self) { try await fleet.result(of: "late", as: order) }
+      }
+      #expect(journal.all == ["undo"])
+    }
+  }
+#endif
