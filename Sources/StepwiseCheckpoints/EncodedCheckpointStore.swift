@@ -21,8 +21,7 @@
 /// then, what is stored stays, and you can resume the id with the right codec.
 public struct EncodedCheckpointStore: CheckpointStore {
   let base: any CheckpointStore
-  private let codec: PayloadCodec
-  private let previous: [PayloadCodec]
+  let codecs: PayloadCodecs
 
   /// Creates a store.
   ///
@@ -31,7 +30,7 @@ public struct EncodedCheckpointStore: CheckpointStore {
   ///   - codec: Encodes what is stored, and decodes it.
   ///   - previous: Decode what earlier codecs have encoded; of two codecs with the same name, the first one is used.
   public init(_ base: some CheckpointStore, codec: PayloadCodec, previous: [PayloadCodec] = []) {
-    (self.base, self.codec, self.previous) = (base, codec, previous)
+    (self.base, codecs) = (base, PayloadCodecs(codec, previous: previous))
   }
 
   /// Acquires the lease of an id.
@@ -101,36 +100,16 @@ public struct EncodedCheckpointStore: CheckpointStore {
 // MARK: - Payloads
 
 extension EncodedCheckpointStore {
-  /// Encodes a payload; an empty one stays empty.
-  func encoded(_ payload: [UInt8]) throws(DataError) -> [UInt8] {
-    guard !payload.isEmpty else { return [] }
-    let bytes: [UInt8]
-    do {
-      bytes = try EncodedPayload(payload, by: codec).bytes
-    } catch {
-      throw DataError(reason: "the codec \"\(codec.name)\" cannot encode it: \(StoredReason.text(error))")
-    }
-    guard bytes.count <= UInt32.max else {
-      throw DataError(reason: "the codec \"\(codec.name)\" has encoded it to \(bytes.count) bytes")
-    }
-    return bytes
-  }
-
   private func encode(_ payload: [UInt8], _ lease: CheckpointLease) throws(CheckpointError) -> [UInt8] {
     do {
-      return try encoded(payload)
+      return try codecs.encode(payload)
     } catch {
       throw .unencodable(id: lease.id, location: location(of: lease.id), reason: error.reason)
     }
   }
 
   private func decode(_ bytes: [UInt8], _ id: String) throws -> [UInt8] {
-    var reader = ByteReader(bytes)
-    guard let payload = try EncodedPayload(from: &reader) else { return bytes }
-    guard reader.isAtEnd else {
-      throw DataError(reason: "an encoded payload is followed by \(reader.rest.count) bytes")
-    }
-    return try decode(payload, id)
+    try naming(id) { () throws(PayloadCodecs.Failure) in try codecs.decode(bytes) }
   }
 
   /// Decodes what was saved as a stage, and the entries that were appended.
@@ -149,22 +128,27 @@ extension EncodedCheckpointStore {
     return decoded
   }
 
-  private func decode(_ payload: EncodedPayload, _ id: String) throws(CheckpointError) -> [UInt8] {
-    guard let codec = ([codec] + previous).first(where: { $0.name == payload.codec }) else {
-      throw .unknownCodec(id: id, location: location(of: id), codec: payload.codec)
-    }
+  private func decode(_ payload: EncodedPayload, _ id: String) throws -> [UInt8] {
+    try naming(id) { () throws(PayloadCodecs.Failure) in try codecs.decode(payload) }
+  }
+
+  private func naming(_ id: String, _ decode: () throws(PayloadCodecs.Failure) -> [UInt8]) throws -> [UInt8] {
     do {
-      return try codec.decode(payload.body)
-    } catch {
-      let reason = StoredReason.text(error)
-      throw .undecodable(id: id, location: location(of: id), codec: payload.codec, reason: reason)
+      return try decode()
+    } catch .unknown(let codec) {
+      throw CheckpointError.unknownCodec(id: id, location: location(of: id), codec: codec)
+    } catch .undecodable(let codec, let reason) {
+      throw CheckpointError.undecodable(id: id, location: location(of: id), codec: codec, reason: reason)
+    } catch .damaged(let reason) {
+      throw DataError(reason: reason)
     }
   }
 }
 
 extension DurableRun {
-  /// Encodes a payload as the store does, so that a step whose value the codec cannot encode fails.
+  /// Encodes a payload as the store or the host does, so that a step whose value the codec cannot encode fails.
   func checkCodec(_ payload: [UInt8]) throws(DataError) {
-    if let store = store as? EncodedCheckpointStore { _ = try store.encoded(payload) }
+    let codecs = settings.host?.codecs ?? (store as? EncodedCheckpointStore)?.codecs
+    _ = try codecs?.encode(payload)
   }
 }

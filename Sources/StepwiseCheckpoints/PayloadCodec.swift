@@ -38,6 +38,14 @@ public struct PayloadCodec: Sendable {
   }
 }
 
+extension PayloadCodec: Hashable {
+  /// Codecs of the same name are equal: what they have encoded is the same one's.
+  public static func == (one: PayloadCodec, other: PayloadCodec) -> Bool { one.name == other.name }
+
+  /// Hashes the name.
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
 /// A payload as a codec has encoded it, with the name of the codec.
 ///
 /// | bytes | what |

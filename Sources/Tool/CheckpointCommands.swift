@@ -216,8 +216,10 @@ struct StoredSteps {
     var end: Double?
     var number: Int?
 
+    /// Of an encoded value, the size and the codec are no secret.
     func record(hasValue: Bool) -> Record {
-      let value: Record = hasValue ? [("value", value.map(JSON.value) ?? .string(nil))] : []
+      let isShown = hasValue || value.flatMap { EncodedPayload.codec(of: $0) } != nil
+      let value: Record = isShown ? [("value", value.map(JSON.value) ?? .string(nil))] : []
       return [
         ("name", .string(name)), ("state", .string(state)), ("error", .string(error)), ("start", .time(start)),
         ("end", .time(end)),
@@ -271,8 +273,13 @@ struct StoredSteps {
     }
   }
 
-  /// Applies an entry of a fleet's chain; a damaged one is a step, so that the rest is shown.
-  mutating func apply(entry: [UInt8], at time: Double?) {
+  /// Applies an entry of a fleet's chain; a damaged one is a step, so that the rest is shown, and so is an encoded one.
+  mutating func apply(entry: [UInt8], number: Int, at time: Double?) {
+    if EncodedPayload.codec(of: entry) != nil {
+      end(Step(name: "entry \(number)", state: "stored", value: entry, end: time))
+      last = time
+      return
+    }
     do {
       for event in try DurableEvent.events(in: entry) { apply(event, at: time) }
     } catch {
@@ -324,6 +331,12 @@ struct StoredSteps {
 }
 
 extension JSON {
+  /// A stored text, of which only the size and the codec are shown when it is encoded.
+  static func value(_ text: String) -> JSON {
+    let bytes = EncodedPayload.bytes(of: text)
+    return EncodedPayload.codec(of: bytes) == nil ? .string(text) : value(bytes)
+  }
+
   /// A stored value as it is stored; in base64 when it is not JSON, and only its size and the codec when it is encoded.
   static func value(_ bytes: [UInt8]) -> JSON {
     if let codec = EncodedPayload.codec(of: bytes) { return .string("\(bytes.count) bytes, encoded by \"\(codec)\"") }

@@ -27,7 +27,7 @@ package enum DurableChildren {
     _ take: @Sendable () async throws -> Value?
   ) async throws -> Value? {
     guard let position = DurablePosition.current, let step = position.step else { return nil }
-    return try await position.run.wait(for: children, at: step, take)
+    return try await position.run.wait(for: children, at: step) { try await position.run.fromHost(take) }
   }
 }
 

@@ -182,6 +182,17 @@ extension DurableRun {
     state.withLock { $0.waits.unparked() }
   }
 
+  /// Reads something of the host, of which a failure stops the run.
+  nonisolated(nonsending) func fromHost<Value>(
+    _ read: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    do {
+      return try await read()
+    } catch let failure as HostFailure {
+      throw stop(throwing: failure.error)
+    }
+  }
+
   /// Waits for the first of several signals; returns nil when none can be received.
   nonisolated(nonsending) func receive<Value: Sendable>(
     _ cases: [SignalCase<Value>],
@@ -218,7 +229,7 @@ extension DurableRun {
     while hasSkipped {
       hasSkipped = false
       let limit = state.withLock { $0.waits.count(at: step) }
-      for (number, name, bytes) in try await host.signals(cases.map(\.name), limit: limit)
+      for (number, name, bytes) in try await fromHost({ try await host.signals(cases.map(\.name), limit: limit) })
       where !state.withLock({ $0.waits.isSkipped(number, at: step) }) {
         do {
           let value = try DurableSignals.value(of: name, bytes, cases)

@@ -38,12 +38,22 @@ package protocol DurableHost: Sendable {
   func expect(_ name: String, at step: String, _ expectation: SignalExpectation?)
   /// Whether a run that fails stops, so that it can continue, instead of being undone.
   var holdsFailures: Bool { get }
+  /// The codecs with which the host stores what the run does.
+  var codecs: PayloadCodecs? { get }
 }
 
 extension DurableHost {
   package func refuse(_ signal: Int, of name: String, _ error: any Error) async {}
   package func expect(_ name: String, at step: String, _ expectation: SignalExpectation?) {}
   package var holdsFailures: Bool { false }
+  package var codecs: PayloadCodecs? { nil }
+}
+
+/// An error of a host that says nothing about the work of a step: it stops the run.
+package struct HostFailure: Error {
+  let error: any Error
+
+  package init(_ error: any Error) { self.error = error }
 }
 
 /// The type of the signal that a step waits for.

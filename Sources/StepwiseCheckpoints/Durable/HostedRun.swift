@@ -93,12 +93,31 @@ private enum HostedValue {
 }
 
 /// How a run begins, as JSON whose parts are found without parsing it.
-private enum HostedStart {
+///
+/// The input may be encoded, and the text is no JSON then. The identity never is: the host replaces it.
+package enum HostedStart {
   private static let (opening, middle, closing) = (#"{"run":""#, #"","input":"#, "}")
+
+  /// Returns the start of a run with its input encoded; any other text is returned as it is.
+  package static func encode(_ text: String, by codecs: PayloadCodecs) throws(DataError) -> String {
+    guard let (identity, input) = parts(of: text) else { return text }
+    return Self.text(identity, input: try codecs.text(input))
+  }
+
+  /// Returns the start of a run with its input decoded; any other text is returned as it is.
+  package static func decode(_ text: String, by codecs: PayloadCodecs) throws(PayloadCodecs.Failure) -> String {
+    guard let (identity, input) = parts(of: text) else { return text }
+    return Self.text(identity, input: String(decoding: try codecs.payload(String(decoding: input, as: UTF8.self)), as: UTF8.self))
+  }
+
+  /// The codec that has encoded the input of a start; nil when none has.
+  package static func codec(of text: String) -> String? {
+    parts(of: text).flatMap { EncodedPayload.codec(of: EncodedPayload.bytes(of: String(decoding: $0.input, as: UTF8.self))) }
+  }
 
   static func text(_ identity: String, input: String) -> String { opening + identity + middle + input + closing }
 
-  static func parts(of text: String) -> (identity: String, input: [UInt8])? {
+  fileprivate static func parts(of text: String) -> (identity: String, input: [UInt8])? {
     let bytes = Array(text.utf8)
     let end = opening.utf8.count + DurableStart.newIdentity().utf8.count
     guard bytes.starts(with: opening.utf8), bytes.dropFirst(end).starts(with: middle.utf8),

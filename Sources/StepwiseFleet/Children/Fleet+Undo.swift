@@ -50,7 +50,7 @@
         [.text(id)]
       )
       var events: [DurableEvent] = []
-      for row in rows { events += try DurableEvent.events(in: row.bytes(1) ?? []) }
+      for row in rows { events += try DurableEvent.events(in: payloads.decode(entry: row.bytes(1) ?? [], of: id)) }
       guard let undoing = DurableEvent.undoing(events, reason: reason) else { return false }
       let queued = try await database.run(
         """
@@ -68,7 +68,7 @@
         """,
         [
           .text(id), .integer(fence), .text(reason), .integer(1 + (rows.last?.integer(0) ?? 1)),
-          .bytes(DurableEvent.bytes(of: undoing)),
+          .bytes(try payloads.encode(entry: DurableEvent.bytes(of: undoing), of: id)),
         ]
       )
       if let name = queued.first?.text(0) { await announce(name, 1) }

@@ -115,7 +115,7 @@
     /// Nil when the fleet does not have the job any more.
     var state: String?
     var shape = 0
-    /// The last stage, or the outcome of a chain.
+    /// The last stage, or the outcome of a chain, decoded.
     var stage: String?
     var error: String?
     var reason: String?
@@ -169,7 +169,7 @@
         guard state.isFinal else { return nil }
         var end = JobEnd(id: id, state: state.description, shape: Int(row.integer(2) ?? 0))
         // What a job without a result has stored is its own.
-        if state == .done || state == .failed { end.stage = row.text(3) }
+        if state == .done || state == .failed { end.stage = try row.text(3).map { try payloads.decode($0, of: id) } }
         if state == .failed { end.error = row.text(4) }
         if state == .cancelled { end.reason = row.text(5) }
         ends[id] = end

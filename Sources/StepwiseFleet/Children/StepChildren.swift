@@ -81,20 +81,26 @@
       _ options: FleetOptions
     ) throws {
       guard let step = DurableChildren.step, !DurableChildren.isUnwinding, !children.isEmpty else { return }
-      let batches = try ChildBatch.batches(children, options)
+      let batches = try ChildBatch.batches(children, options).map { batch in
+        ChildBatch(jobs: try fleet.payloads.encode(batch.jobs), options: batch.options)
+      }
       // A key or a time that cannot be stored is an error of the step.
       for batch in batches { _ = try fleet.parameters(batch.jobs, options, parent: id, channel: nil) }
       claim.state.withLock { $0.children[step] = batches }
     }
 
     fileprivate func ends(of ids: [String]) async throws -> [JobEnd] {
-      try await DurableChildren.wait(for: ids) { [fleet] in try await fleet.ends(of: ids) } ?? []
+      try await DurableChildren.wait(for: ids) { [fleet] in
+        try await readingPayloads { try await fleet.ends(of: ids) }
+      } ?? []
     }
 
     /// Cancels children that have not ended, and undoes those that have; returns when nothing of them runs.
     fileprivate func undoChildren(_ ids: [String]) async throws {
       let reason = "its parent \(id) is undone"
-      _ = try await DurableChildren.wait(for: ids) { [fleet] in try await fleet.undo(ids, reason: reason) ? true : nil }
+      _ = try await DurableChildren.wait(for: ids) { [fleet] in
+        try await readingPayloads { try await fleet.undo(ids, reason: reason) ? true : nil }
+      }
     }
   }
 

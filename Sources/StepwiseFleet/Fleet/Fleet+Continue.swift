@@ -66,15 +66,20 @@
           reason: "its job does not keep its stages, so what it stored is removed"
         )
       }
-      var events: [DurableEvent] = []
+      var (events, isReady) = ([DurableEvent](), false)
+      let entries = try rows.map { try payloads.decode(entry: $0.bytes(1) ?? [], of: id) }
       do {
-        for row in rows { events += try DurableEvent.events(in: row.bytes(1) ?? []) }
+        for entry in entries { events += try DurableEvent.events(in: entry) }
         // What a worker has held is ready to continue.
         let isConcluded = events.contains { if case .concluded = $0 { true } else { false } }
         if isConcluded, hasOutcome { events = try DurableEvent.continuing(events) }
-        if !isConcluded || hasOutcome { return (1 + (rows.last?.integer(0) ?? 1), DurableEvent.bytes(of: events)) }
+        isReady = !isConcluded || hasOutcome
       } catch {
         throw FleetError.notContinuable(id: id, reason: error.reason)
+      }
+      if isReady {
+        let entry = try payloads.encode(entry: DurableEvent.bytes(of: events), of: id)
+        return (1 + (rows.last?.integer(0) ?? 1), entry)
       }
       throw FleetError.notContinuable(
         id: id,
@@ -117,8 +122,12 @@
       )
       guard let last = rows.last?.integer(0) else { return }
       var events: [DurableEvent] = []
-      for row in rows { events += try DurableEvent.events(in: row.bytes(1) ?? []) }
+      let payloads = surroundings.payloads
+      for row in rows {
+        events += try DurableEvent.events(in: payloads.decode(entry: row.bytes(1) ?? [], of: self.row.id))
+      }
       let kept = DurableEvent.bytes(of: try DurableEvent.continuing(events, isHeld: true))
+      let entry = try payloads.encode(entry: kept, of: row.id)
       let written = try await surroundings.run(
         """
         WITH held AS (
@@ -130,7 +139,7 @@
         ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
         RETURNING number
         """,
-        row.claim.parameters + [.integer(last + 1), .bytes(kept)]
+        row.claim.parameters + [.integer(last + 1), .bytes(entry)]
       )
       if written.isEmpty { throw LostJob() }
     }

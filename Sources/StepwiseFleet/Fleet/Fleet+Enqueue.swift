@@ -151,7 +151,8 @@
 
     func enqueue(_ batch: FleetBatch, options: FleetOptions, parent: String? = nil) async throws -> Int {
       let insertion = Self.insertion(options.replacing)
-      let row = try await database.run(insertion, parameters(batch, options, parent: parent, channel: nil)).first
+      let stored = try payloads.encode(batch)
+      let row = try await database.run(insertion, parameters(stored, options, parent: parent, channel: nil)).first
       if row?.isTrue(1) == true { await announce(batch.name, batch.ids.count) }
       let count = Int(row?.integer(0) ?? 0)
       if count < batch.ids.count { try await checkType(of: batch) }
@@ -168,7 +169,8 @@
     /// Enqueues a batch of one job, in one statement with those of its kind that other Tasks enqueue while one is under way.
     func enqueueOne(_ batch: FleetBatch, options: FleetOptions) async throws -> Bool {
       guard options.replacing == .nothing else { return try await enqueue(batch, options: options) == 1 }
-      let isAdded = try await enqueuer.add((batch, options)) { [self] jobs in
+      let stored = try payloads.encode(batch)
+      let isAdded = try await enqueuer.add((stored, options)) { [self] jobs in
         let options = jobs[0].options
         var batch = jobs[0].batch
         for job in jobs.dropFirst() { batch.append(job.batch) }
@@ -183,7 +185,7 @@
     }
 
     func statement(for batch: FleetBatch, _ options: FleetOptions) throws -> FleetStatement {
-      let parameters = try parameters(batch, options, parent: nil, channel: configuration.schema)
+      let parameters = try parameters(payloads.encode(batch), options, parent: nil, channel: configuration.schema)
       let insertion = database.schema.statement(Self.insertion(options.replacing))
       return FleetStatement(sql: insertion, parameters: parameters.map(\.literal))
     }
@@ -211,7 +213,7 @@
       }
     }
 
-    /// One parameter a column, so that the statement is the same for any number of jobs.
+    /// One parameter a column, so that the statement is the same for any number of jobs. The batch is encoded.
     func parameters(
       _ batch: FleetBatch,
       _ options: FleetOptions,
@@ -303,6 +305,16 @@
     mutating func append(_ other: FleetBatch) {
       ids += other.ids
       stages += other.stages
+    }
+
+    /// A Boolean value that indicates whether the jobs are runs of a chain.
+    var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
+
+    /// Returns the jobs with other stages.
+    func mappingStages(_ transform: (_ stage: String, _ id: String) throws(FleetError) -> String) throws(FleetError) -> Self {
+      var batch = self
+      for index in ids.indices { batch.stages[index] = try transform(stages[index], ids[index]) }
+      return batch
     }
 
     private mutating func append(_ id: String, _ stage: () throws -> String, else failure: String) throws(FleetError) {

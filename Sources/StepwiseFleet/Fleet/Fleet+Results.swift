@@ -20,7 +20,7 @@
       let coder = StageCoder<P>()
       let (status, row) = try await end(of: id, name: coder.name)
       try check(status)
-      let stage = try coder.decode(row.text(1) ?? row.text(2), shape: Int(row.integer(0) ?? 0), of: id)
+      let stage = try coder.decode(row.text(1) ?? row.text(2), shape: Int(row.integer(0) ?? 0), of: id, by: payloads)
       guard let result = stage.result else {
         throw FleetError.unknownShape(id: id, reason: "the last stage has no result in this program")
       }
@@ -62,7 +62,8 @@
     private func output<Output>(of id: String, _ name: String, _ values: DurableValues<Output>) async throws -> Output {
       let (status, row) = try await end(of: id, name: name)
       var end = JobEnd(id: id, state: status.state.description)
-      (end.stage, end.error, end.reason) = (row.text(1), status.error, status.cancellationReason)
+      end.stage = try row.text(1).map { try payloads.decode($0, of: id) }
+      (end.error, end.reason) = (status.error, status.cancellationReason)
       return try end.output(of: name, values)
     }
 
@@ -184,7 +185,10 @@
           [.text(id), .integer(version)]
         )
         if let last = rows.last?.integer(0) {
-          return (try rows.map { try coder.decode($0.text(2), shape: Int($0.integer(1) ?? 0), of: id) }, last)
+          let stages = try rows.map { row in
+            try coder.decode(row.text(2), shape: Int(row.integer(1) ?? 0), of: id, by: payloads)
+          }
+          return (stages, last)
         }
         if status.state == .done { return ([], version) }
         try check(status)

@@ -22,7 +22,9 @@
     ///   - type: The type of the value.
     /// - Returns: The value; nil when the step has not completed, or is undone.
     /// - Throws: ``FleetError/notFound(id:)``; ``FleetError/foreignType(id:stored:expected:)`` when the job is no chain;
-    ///   ``FleetError/unknownShape(id:reason:)`` when the value is of another type; ``PostgresError``.
+    ///   ``FleetError/unknownShape(id:reason:)`` when the value is of another type;
+    ///   ``FleetError/unknownCodec(id:codec:)`` and ``FleetError/undecodable(id:codec:reason:)`` when no codec of the fleet
+    ///   can read it; ``PostgresError``.
     @concurrent public func value<Value: Codable & Sendable>(
       of id: String,
       step: String,
@@ -34,11 +36,15 @@
       }
       do {
         var events: [DurableEvent] = []
-        for (entry, _) in try await entries(of: id) { events += try DurableEvent.events(in: entry) }
+        for (entry, _) in try await entries(of: id) {
+          events += try DurableEvent.events(in: payloads.decode(entry: entry, of: id))
+        }
         let chain = String(status.progression.dropFirst("chain ".count))
         guard let bytes = DurableEvent.value(of: step, in: chain, events) else { return nil }
         return try DurableValues(Value.self).decode(bytes)
       } catch let error as PostgresError {
+        throw error
+      } catch let error as FleetError {
         throw error
       } catch is CancellationError {
         throw CancellationError()

@@ -3,7 +3,7 @@
 
 #if Postgres
   public import Stepwise
-  import StepwiseCheckpoints
+  public import StepwiseCheckpoints
 
   /// Runs progressions and chains on many machines, over one PostgreSQL.
   ///
@@ -26,6 +26,7 @@
     let configuration: FleetConfiguration
     let database: PostgresDatabase
     let hub: FleetHub
+    let payloads: FleetPayloads
     /// The workers of this process, for its health.
     let workers = Lock<[WeakWorker]>([])
     /// Single jobs that are enqueued while a statement is under way, and the next one's.
@@ -42,6 +43,7 @@
     ///   - configuration: The configuration of this process.
     public init(_ connectionString: String, configuration: FleetConfiguration = FleetConfiguration()) {
       self.configuration = configuration
+      payloads = FleetPayloads(configuration)
       database = PostgresDatabase(
         connectionString,
         schema: configuration.schema,
@@ -160,8 +162,16 @@
     public var retention: Duration?
     /// Which jobs of the registered types this process takes, by their tags.
     public var tags: FleetTags
+    /// Encodes inputs, stages, the values and outcomes of chains, and signals before they are stored, for example by
+    /// encryption; nil to store them as they are.
+    ///
+    /// What is stored names the codec. Ids, names, keys, tags, notes, reasons of cancellations and the texts of errors are not
+    /// encoded, so that operators can read them.
+    public var codec: PayloadCodec?
+    /// Decode what earlier codecs have encoded; of two codecs with the same name, the first one is used.
+    public var previousCodecs: [PayloadCodec]
 
-    /// Creates a configuration; each parameter sets the property of its name.
+    /// Creates a configuration; each parameter sets the property of its name, and `previous` the previous codecs.
     public init(
       schema: String = "stepwise",
       slots: Int = 16,
@@ -173,7 +183,9 @@
       workerName: String = "",
       maxParked: Int = 1_000,
       retention: Duration? = nil,
-      tags: FleetTags = .all
+      tags: FleetTags = .all,
+      codec: PayloadCodec? = nil,
+      previous: [PayloadCodec] = []
     ) {
       self.schema = schema
       self.slots = max(1, slots)
@@ -186,6 +198,8 @@
       self.maxParked = max(0, maxParked)
       self.retention = retention
       self.tags = tags
+      self.codec = codec
+      previousCodecs = previous
     }
   }
 #endif

@@ -261,8 +261,17 @@
     ///
     /// - Parameter id: The id.
     /// - Returns: The stages; none when the fleet has no job with the id.
-    /// - Throws: ``PostgresError``.
+    /// - Throws: ``FleetError/unknownCodec(id:codec:)`` and ``FleetError/undecodable(id:codec:reason:)`` when no codec of the
+    ///   fleet can read them; ``PostgresError``.
     @concurrent public func history(of id: String) async throws -> [FleetStageRecord] {
+      try await storedHistory(of: id).map { stage in
+        let json = try payloads.decode(start: payloads.decode(stage.json, of: id), of: id)
+        return FleetStageRecord(number: stage.number, savedAt: stage.savedAt, json: json)
+      }
+    }
+
+    /// Returns the stages of a job as they are stored, which is no JSON where a codec has encoded them.
+    package func storedHistory(of id: String) async throws -> [FleetStageRecord] {
       let rows = try await database.run(
         """
         SELECT DISTINCT ON (version) version, extract(epoch FROM saved_at)::float8, stage FROM @.passed WHERE id = $1
@@ -275,7 +284,7 @@
       }
     }
 
-    /// Returns what the steps of a chain have stored, with the times in seconds since 1970.
+    /// Returns what the steps of a chain have stored, as it is stored, with the times in seconds since 1970.
     package func entries(of id: String) async throws -> [(entry: [UInt8], savedAt: Double?)] {
       try await database.run(
         "SELECT entry, extract(epoch FROM saved_at)::float8 FROM @.entries WHERE job = $1 ORDER BY number",

@@ -166,6 +166,14 @@
     /// The stored stage is not one of the type.
     case unknownShape(id: String, reason: String)
 
+    /// What the job has stored was encoded by a codec with this name, which the fleet does not have.
+    ///
+    /// Add it to the ``FleetConfiguration``, as its codec or to the previous ones.
+    case unknownCodec(id: String, codec: String)
+
+    /// The codec with this name threw an error for what it has encoded, for example because its key is another one.
+    case undecodable(id: String, codec: String, reason: String)
+
     /// The job has ended, in this state, and receives no signal.
     case ended(id: String, state: FleetState)
 
@@ -216,6 +224,11 @@
       case .unstorable(let id, let reason): "job \"\(id)\" cannot be stored: \(reason)"
       case .foreignType(let id, let stored, let expected): "job \"\(id)\" is a \(stored), not a \(expected)"
       case .unknownShape(let id, let reason): "job \"\(id)\" has a stage that cannot be read: \(reason)"
+      case .unknownCodec(let id, let codec):
+        "job \"\(id)\" was encoded by the codec \"\(codec)\", which this fleet does not have; pass it to FleetConfiguration, "
+          + "as codec or in previous"
+      case .undecodable(let id, let codec, let reason):
+        "job \"\(id)\": the codec \"\(codec)\" cannot decode it: \(reason); use a codec of this name that can"
       case .ended(let id, let state): "job \"\(id)\" is \(state) and receives no signal"
       case .foreignSignal(let id, let signal, let expected):
         "job \"\(id)\" waits for signal \"\(signal)\" as a value of the type \(expected), which this one is not"

@@ -37,6 +37,10 @@
       public static let version = Reason(description: "version")
       /// No worker with a lease that knows the version takes a job with its tags.
       public static let tag = Reason(description: "tag")
+      /// The last worker could not read what the job has stored: it does not have the codec, or the codec failed.
+      ///
+      /// Nothing of the job has failed. It is tried again every 30 seconds, until a worker can read it.
+      public static let codec = Reason(description: "codec")
       /// The limits of the name do not admit another job.
       public static let limit = Reason(description: "limit")
       /// The workers that know the type have no free slot, or are about to claim the job.
@@ -45,8 +49,8 @@
 
     /// What the job waits for.
     public let reason: Reason
-    /// The names of the signals, the ids of at most ten children, the version, the tags, the limit, or how many slots are
-    /// taken.
+    /// The names of the signals, the ids of at most ten children, the version, the tags, the codec, the limit, or how many
+    /// slots are taken.
     public let details: [String]
     /// How many children the job waits for, those included that have ended; nil for another reason.
     public let childCount: Int?
@@ -73,6 +77,7 @@
       case .type: "a worker that knows its type"
       case .version: "a worker that knows version \(list)"
       case .tag: details.isEmpty ? "a worker that takes jobs without a tag" : "a worker that takes its tag \(list)"
+      case .codec: "a worker whose codec \"\(list)\" can read it"
       case .limit: "a limit of its name: \(list)"
       default: "a slot: \(list)"
       }

@@ -214,6 +214,7 @@
           UPDATE @.jobs b SET
             state = 'running', worker = p_worker, fence = nextval('@.fences'),
             attempt = b.attempt + 1, max_attempts = u.attempts, waits_for = NULL, is_parked = false,
+            error = CASE WHEN b.unread_codec IS NULL THEN b.error END, unread_codec = NULL,
             started_at = coalesce(b.started_at, clock_timestamp()), claimed_at = clock_timestamp(),
             claimed_by = (SELECT coalesce(nullif(w.name, ''), w.id::text) FROM @.workers w WHERE w.id = p_worker)
           FROM unnest(p_names, p_attempts) AS u(name, attempts)

@@ -173,6 +173,9 @@
     /// What the code of a job says of itself.
     static let notes = "ALTER TABLE @.jobs ADD COLUMN IF NOT EXISTS note text;"
 
+    /// The codec that the last worker did not have or that failed, so that it stopped the job; its next claim clears it.
+    static let codecs = "ALTER TABLE @.jobs ADD COLUMN IF NOT EXISTS unread_codec text;"
+
     /// Triggers, which no statement that changes a job can forget.
     static let triggers = """
       CREATE TRIGGER hold BEFORE UPDATE OF state ON @.jobs FOR EACH ROW

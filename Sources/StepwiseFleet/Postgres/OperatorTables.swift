@@ -93,7 +93,10 @@
         ELSIF j.state = 'scheduled' AND j.run_at > clock_timestamp() THEN
           since := coalesce(j.waits_since, j.created_at);
           until := j.run_at;
-          IF coalesce(j.waits_for, '{}') <> '{}' THEN
+          IF j.unread_codec IS NOT NULL THEN
+            reason := 'codec';
+            details := ARRAY[j.unread_codec];
+          ELSIF coalesce(j.waits_for, '{}') <> '{}' THEN
             reason := 'signal';
             details := j.waits_for;
           ELSE

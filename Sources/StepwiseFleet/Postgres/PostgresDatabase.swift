@@ -107,6 +107,7 @@
         [OperatorTables.changes, OperatorTables.functions, OperatorTables.triggers],
         [FleetTables.children],
         [FleetTagTables.changes],
+        [FleetTables.codecs],
       ]
       steps[steps.count - 1] += [
         OperatorTables.functions,

@@ -103,7 +103,7 @@
       guard let next = try await next(of: expression, in: timeZone) else {
         throw FleetError.invalidSchedule(name: name, reason: "no day matches \"\(cron)\"")
       }
-      let batch = try batch()
+      let batch = try payloads.encode(batch())
       try await database.run(
         """
         INSERT INTO @.schedules AS s

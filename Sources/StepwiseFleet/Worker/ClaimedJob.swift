@@ -51,6 +51,7 @@
     /// Runs a statement that may be repeated.
     let run: @Sendable (_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow]
     let hub: FleetHub
+    let payloads: FleetPayloads
     let report: @Sendable (FleetEvent) -> Void
     /// Both throw `LostJob` when the job is not the worker's any more.
     let save: @Sendable (StageSave) async throws -> Void
@@ -148,7 +149,7 @@
         claim: row.claim,
         version: version,
         shape: Int64(shape),
-        stage: String(decoding: stage, as: UTF8.self),
+        stage: try surroundings.payloads.encode(String(decoding: stage, as: UTF8.self), of: row.id),
         isLast: isLast,
         signals: state.withLock { $0.received }
       )
@@ -224,14 +225,17 @@
     func load(_ id: String) async throws -> CheckpointRecord? {
       let entries = "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1"
       let rows = try await surroundings.run(entries, [.text(id)])
+      let payloads = surroundings.payloads
+      let start = try payloads.decode(start: row.first, of: id)
+      let decoded = try rows.compactMap { try $0.bytes(1).map { try payloads.decode(entry: $0, of: id) } }
       do {
         return try CheckpointRecord(
           hosted: id,
           name: row.name,
-          start: row.first,
+          start: start,
           version: row.firstShape,
           recordVersion: UInt64(rows.last?.integer(0) ?? 1),
-          entries: rows.compactMap { $0.bytes(1) }
+          entries: decoded
         )
       } catch {
         throw CheckpointError.damaged(id: id, location: location(of: id), reason: error.reason)
@@ -242,6 +246,7 @@
     func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
       let entry = record.hostedEntry
       if let events = try? DurableEvent.events(in: entry), DurableLog(events).isEnded { return }
+      let stored = try surroundings.payloads.encode(entry: entry, of: row.id)
       let rows = try await surroundings.run(
         """
         WITH held AS (
@@ -253,7 +258,7 @@
         ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
         RETURNING number
         """,
-        row.claim.parameters + [.integer(Int64(record.version)), .bytes(entry)]
+        row.claim.parameters + [.integer(Int64(record.version)), .bytes(stored)]
       )
       if rows.isEmpty { throw LostJob() }
     }
@@ -262,7 +267,7 @@
       let save = EntrySave(
         claim: row.claim,
         number: Int64(version) + 1,
-        entry: entry,
+        entry: try surroundings.payloads.encode(entry: entry, of: row.id),
         signals: DurableEvent.signals(in: entry).map { Int64($0) }
       )
       if let children = children(enqueuedBy: entry) {
@@ -291,6 +296,8 @@
   extension ClaimedJob: DurableHost {
     var holdsFailures: Bool { state.withLock { $0.holdsFailures } }
 
+    var codecs: PayloadCodecs? { surroundings.payloads.codecs }
+
     func news() -> @Sendable (_ limit: Duration) async -> Void { surroundings.hub.news(of: row.id) }
 
     func suspend(_ waits: [DurableWait]) { _ = suspended(JobSuspension(waits, now: row.now)) }
@@ -305,7 +312,7 @@
     }
 
     func signals(_ names: [String], limit: Int) async throws -> [(number: Int, name: String, value: [UInt8])] {
-      try await signals(names, limit: limit, except: [])
+      try await readingPayloads { try await signals(names, limit: limit, except: []) }
     }
 
     func expect(_ name: String, at step: String, _ expectation: SignalExpectation?) {
@@ -318,7 +325,9 @@
       let refusal = "UPDATE @.signals SET refusal = $3 WHERE job = $1 AND number = $2 AND NOT is_taken"
       let (id, number) = (PostgresValue.text(row.id), PostgresValue.integer(Int64(signal)))
       do {
-        _ = try await surroundings.run(refusal, [id, number, .text(Ending.text(error))])
+        // It may have parts of the signal.
+        let text = try surroundings.payloads.encode(Ending.text(error), of: row.id)
+        _ = try await surroundings.run(refusal, [id, number, .text(text)])
       } catch {
         // The database may not have each character.
         _ = try? await surroundings.run(refusal, [id, number, .text("the signal is of another type")])
@@ -371,7 +380,10 @@
         WHERE job = $1 AND name = ANY ($2) AND NOT is_taken AND number <> ALL ($3) ORDER BY number LIMIT $4
         """,
         [.text(row.id), .texts(names), .integers(taken), .integer(Int64(limit))]
-      ).map { (number: Int($0.integer(0) ?? 0), name: $0.text(1) ?? "", value: Array(($0.text(2) ?? "").utf8)) }
+      ).map { signal in
+        let value = try surroundings.payloads.decode(signal.text(2) ?? "", of: row.id)
+        return (number: Int(signal.integer(0) ?? 0), name: signal.text(1) ?? "", value: Array(value.utf8))
+      }
     }
   }
 

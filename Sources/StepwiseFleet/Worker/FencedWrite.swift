@@ -279,8 +279,10 @@
     var children: [String]?
     /// A Boolean value that indicates whether the attempt does not count.
     var isUncounted = false
-    /// The outcome of a chain.
+    /// The outcome of a chain, as it is stored.
     var outcome: String?
+    /// The name of the codec that cannot read what the job has stored.
+    var unreadCodec: String?
     /// The error of a chain's outcome, for the event.
     var failure: (any Error)?
 
@@ -315,7 +317,7 @@
     var size: Int { ending.outcome?.utf8.count ?? 0 }
 
     static let function = "end_attempts"
-    static let types = ["text[]", "text[]", "text[]", "text[]", "boolean[]", "text[]", "text[]", "text[]"]
+    static let types = ["text[]", "text[]", "text[]", "text[]", "boolean[]", "text[]", "text[]", "text[]", "text[]"]
 
     static func parameters(_ attempts: [EndedAttempt]) -> [PostgresValue] {
       let endings = attempts.map(\.ending)
@@ -325,6 +327,7 @@
         .flags(endings.map(\.isUncounted)), .texts(endings.map(\.outcome)),
         .texts(endings.map { $0.end.map { "\($0)" } }),
         .texts(endings.map { $0.children.flatMap { PostgresValue.texts($0).literal } }),
+        .texts(endings.map(\.unreadCodec)),
       ]
     }
 
@@ -337,8 +340,8 @@
           state = 'failed' AND is_uncounted AS is_held
         FROM unnest(
           $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[],
-          $10::text[], $11::text[]
-        ) AS i(id, fence, worker, state, delay, error, waits_for, is_uncounted, outcome, wait_end, children)
+          $10::text[], $11::text[], $12::text[]
+        ) AS i(id, fence, worker, state, delay, error, waits_for, is_uncounted, outcome, wait_end, children, unread_codec)
       ), changed AS (
         UPDATE @.jobs j SET
           state = CASE WHEN j.cancel_requested AND i.state <> 'done' AND NOT starts_with(j.name, 'chain ') THEN 'cancelled'
@@ -348,8 +351,8 @@
             WHEN i.state = 'scheduled' THEN clock_timestamp() + i.delay::float8 * interval '1 second' ELSE j.run_at END,
           error = CASE WHEN i.outcome IS NULL AND i.state <> 'done' THEN coalesce(i.error, j.error) ELSE i.error END,
           waits_for = i.waits_for::text[], children = i.children::text[], worker = NULL, waits_since = clock_timestamp(),
-          waits_until = to_timestamp(i.wait_end::float8),
-          attempts = CASE WHEN i.waits OR i.state = 'done' THEN j.attempts ELSE @.attempted(j, i.state, i.error) END,
+          waits_until = to_timestamp(i.wait_end::float8), unread_codec = i.unread_codec,
+          attempts = CASE WHEN i.waits OR i.state = 'done' OR i.unread_codec IS NOT NULL THEN j.attempts ELSE @.attempted(j, i.state, i.error) END,
           attempt = j.attempt - CASE WHEN i.waits THEN 1 + j.deaths WHEN i.is_uncounted THEN 1 ELSE 0 END,
           deaths = CASE WHEN i.waits THEN 0 ELSE j.deaths END,
           finished_at = CASE WHEN i.is_held AND j.cancel_requested THEN NULL WHEN i.state IN ('done', 'failed', 'cancelled')

@@ -44,7 +44,7 @@
         try Task.checkCancellation()
         let (row, location) = (job.row, job.location(of: job.row.id))
         if coder.isAmbiguous { throw CheckpointError.ambiguousType(id: row.id, location: location, name: name) }
-        var stage = try coder.decode(row.stage ?? row.first, shape: row.shape, of: row.id)
+        var stage = try coder.decode(row.stage ?? row.first, shape: row.shape, of: row.id, by: job.surroundings.payloads)
         var version = row.version
         while stage.result == nil {
           if job.isStopping { return nil }
@@ -87,7 +87,8 @@
           case .failed: .failed
           case .cancelled: .cancelled
           }
-        var ending = Ending(state: state, error: outcome.failure.map(Ending.text), outcome: outcome.text)
+        let text = try job.surroundings.payloads.encode(outcome.text, of: job.row.id)
+        var ending = Ending(state: state, error: outcome.failure.map(Ending.text), outcome: text)
         if state == .failed { ending.failure = try? StoredOutcome.error(outcome.text, of: chain.hostedName) }
         return ending
       }
@@ -95,10 +96,15 @@
   }
 
   extension StageCoder {
+    /// Decodes a stage of a job as it is stored.
+    func decode(_ text: String?, shape: Int, of id: String, by payloads: FleetPayloads) throws(FleetError) -> P {
+      try decode(payloads.decode(text ?? "", of: id), shape: shape, of: id)
+    }
+
     /// Decodes a stage of a job.
-    func decode(_ text: String?, shape: Int, of id: String) throws(FleetError) -> P {
+    func decode(_ json: String?, shape: Int, of id: String) throws(FleetError) -> P {
       do {
-        return try decode(Array((text ?? "").utf8), schemaVersion: shape)
+        return try decode(Array((json ?? "").utf8), schemaVersion: shape)
       } catch {
         throw .unknownShape(id: id, reason: error.reason)
       }

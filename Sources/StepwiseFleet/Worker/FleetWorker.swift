@@ -189,6 +189,7 @@
       JobSurroundings(
         run: { sql, parameters in try await self.whileLeased { try await self.fleet.database.run(sql, parameters) } },
         hub: fleet.hub,
+        payloads: fleet.payloads,
         report: onEvent,
         save: { try await self.store($0, with: self.saves) },
         append: { try await self.store($0, with: self.appends) },
@@ -344,6 +345,15 @@
       case (_, .loss), (is LostJob, _): return nil
       // A chain that was cancelled has undos, which failed or are still missing.
       case (_, .cancellation) where !job.row.isChain: return Ending(state: .cancelled)
+      // Its data is kept for a worker that can read it.
+      case (let error as FleetError, _) where error.codec != nil:
+        return Ending(
+          state: .scheduled,
+          delay: .seconds(30),
+          error: Ending.text(error),
+          isUncounted: true,
+          unreadCodec: error.codec
+        )
       case (_, _) where job.suspension != nil: return job.suspension?.ending
       case (is HeldFailure, .cancellation): return Ending(state: .queued, isUncounted: true)
       case (let held as HeldFailure, _):

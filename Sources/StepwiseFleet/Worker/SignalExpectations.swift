@@ -56,8 +56,21 @@
     ///
     /// - Parameter id: The job.
     /// - Returns: The signals that no other step has received since.
-    /// - Throws: ``PostgresError``.
+    /// - Throws: ``FleetError/unknownCodec(id:codec:)`` and ``FleetError/undecodable(id:codec:reason:)`` when no codec of the
+    ///   fleet can read one; ``PostgresError``.
     @concurrent public func refusedSignals(of id: String) async throws -> [FleetRefusedSignal] {
+      try await storedRefusedSignals(of: id).map { signal in
+        FleetRefusedSignal(
+          name: signal.name,
+          json: try payloads.decode(signal.json, of: id),
+          reason: try payloads.decode(signal.reason, of: id),
+          sentAt: signal.sentAt
+        )
+      }
+    }
+
+    /// Returns the refused signals as they are stored, which is no JSON where a codec has encoded them.
+    package func storedRefusedSignals(of id: String) async throws -> [FleetRefusedSignal] {
       try await database.run(
         """
         SELECT name, value, refusal, extract(epoch FROM sent_at)::float8 FROM @.signals

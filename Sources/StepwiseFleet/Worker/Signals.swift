@@ -37,10 +37,11 @@
     ) async throws -> Bool {
       let signal = try SignalText(value, named: name, id: message, to: id)
       if id.utf8.contains(0) { throw FleetError.notFound(id: id) }
+      let text = try payloads.encode(signal.text, of: id)
       try hub.expectations.check(Array(signal.text.utf8), for: name, of: id)
       let row = try await database.run(
         "SELECT o_answer, o_state, o_name FROM @.send($1, $2, $3, $4)",
-        [.text(id)] + signal.parameters
+        [.text(id)] + signal.parameters(text)
       ).first
       return try await sent(to: id, answer: row?.text(0), state: row?.text(1), name: row?.text(2))
     }
@@ -168,14 +169,15 @@
       _ name: String
     ) async throws -> Bool {
       try hub.expectations.check(Array(signal.text.utf8), for: name, of: id)
-      let parameters = try parameters(batch, options, parent: nil, channel: nil)
+      let parameters = try parameters(payloads.encode(batch), options, parent: nil, channel: nil)
+      let text = try payloads.encode(signal.text, of: id)
       let row = try await database.run(
         """
         SELECT o_is_added, o_answer, o_state, o_name FROM @.start_with_signal(
           $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
         )
         """,
-        parameters + signal.parameters + [.flag(options.replacing == .finished)]
+        parameters + signal.parameters(text) + [.flag(options.replacing == .finished)]
       ).first
       if row?.text(1) == "foreign" {
         throw FleetError.foreignType(id: id, stored: row?.text(3) ?? "", expected: batch.name)
@@ -210,13 +212,14 @@
     }
   }
 
-  /// A signal as it is stored.
+  /// A signal as JSON.
   private struct SignalText {
     let name: String
     let message: String
     let text: String
 
-    var parameters: [PostgresValue] { [.text(name), .text(message), .text(text)] }
+    /// The parameters of a statement, with the text as it is stored.
+    func parameters(_ stored: String) -> [PostgresValue] { [.text(name), .text(message), .text(stored)] }
 
     init<Signal: Codable & Sendable>(
       _ value: Signal,

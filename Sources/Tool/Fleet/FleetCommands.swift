@@ -159,7 +159,7 @@ import CommandKit
       let lines = job.trace.text.split(separator: "\n").map(String.init) + [""]
       let attempts = job.attempts.isEmpty ? [] : job.attemptTable.lines + [""]
       output.show(
-        job.status.record,
+        job.record,
         steps: steps,
         lines + attempts + refused,
         also: [("attempts", .list(job.attempts.map(\.record)))]

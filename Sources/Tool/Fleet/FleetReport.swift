@@ -165,7 +165,9 @@
     let status: FleetStatus
     let steps: [StoredSteps.Step]
     let attempts: [FleetAttempt]
-    /// The signals that its steps could not read.
+    /// The codec that has encoded what was stored last; nil when it is not encoded.
+    let codec: String?
+    /// The signals that its steps could not read, as they are stored.
     let refusedSignals: [FleetRefusedSignal]
 
     /// Reads a job.
@@ -176,17 +178,26 @@
         throw CommandError("\(FleetError.notFound(id: id))", code: .notFound)
       }
       self.status = status
-      refusedSignals = try await fleet.refusedSignals(of: id)
+      refusedSignals = try await fleet.storedRefusedSignals(of: id)
       attempts = try await fleet.attempts(of: id)
+      var start: String?
       if status.progression.hasPrefix("chain ") {
+        start = try await fleet.storedHistory(of: id).first?.json
         var run = StoredSteps()
-        for (entry, time) in try await fleet.entries(of: id) { run.apply(entry: entry, at: time) }
+        for (index, (entry, time)) in try await fleet.entries(of: id).enumerated() {
+          run.apply(entry: entry, number: index + 1, at: time)
+        }
         // The chain itself is a step around the others.
         steps = run.steps.filter { "chain \($0.name)" != status.progression }
       } else {
-        steps = Self.stages(try await fleet.history(of: id), of: status)
+        steps = Self.stages(try await fleet.storedHistory(of: id), of: status)
       }
+      let stored = steps.reversed().lazy.compactMap { $0.value.flatMap { EncodedPayload.codec(of: $0) } }.first
+      codec = stored ?? start.flatMap { HostedStart.codec(of: $0) }
     }
+
+    /// The state, and the codec of what is stored.
+    var record: Record { status.record + [("codec", .string(codec))] }
 
     var attemptTable: Table {
       let names = ["attempt", "stage", "worker", "started", "ended", "outcome", "error"]
@@ -196,7 +207,7 @@
     /// The refused signals; their values, and the reasons, which may have parts of them, only if requested.
     func refusedTable(hasValues: Bool) -> Table {
       let records = refusedSignals.map { signal -> Record in
-        let values: Record = hasValues ? [("reason", .string(signal.reason)), ("value", .string(signal.json))] : []
+        let values: Record = hasValues ? [("reason", .value(signal.reason)), ("value", .value(signal.json))] : []
         return [("refused signal", .string(signal.name)), ("sent", .time(signal.sentAt.timeIntervalSince1970))] + values
       }
       return Table(records, ["refused signal", "sent"] + (hasValues ? ["reason", "value"] : []), else: "")
@@ -212,7 +223,7 @@
           name: (name ?? "stage \(stage.number)") + (hidden > 0 ? " and \(hidden) more" : ""),
           state: next != nil ? "done" : "\(job.state)",
           error: next == nil ? job.error : nil,
-          value: Array(stage.json.utf8),
+          value: EncodedPayload.bytes(of: stage.json),
           start: (stage.number == 1 ? job.startedAt : stage.savedAt)?.timeIntervalSince1970,
           end: (next?.savedAt ?? job.endedAt)?.timeIntervalSince1970
         )

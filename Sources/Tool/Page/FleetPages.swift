@@ -160,7 +160,7 @@
     /// One job, with its stages or steps as a timeline.
     func job(_ job: JobTimeline) -> HTML {
       let status = job.status
-      let fields = status.record.filter {
+      let fields = job.record.filter {
         !["id", "state", "error", "waitsFor", "tags"].contains($0.name) && $0.value.brief != nil
       }
       let table = Table(fields.map { [("name", .string($0.name)), ("value", $0.value)] }, ["name", "value"], else: "")
