@@ -4,8 +4,8 @@
 
 import PackageDescription
 
-// The adapters of the articles "Logs, metrics and traces" and "Operate a fleet", compiled against the packages that they
-// adapt. That of a fleet needs libpq, and is left out unless the environment has STEPWISE_LIBPQ.
+// The adapters of the articles "Logs, metrics and traces" and "Operate a fleet", and the codec of the latter, compiled against
+// the packages that they adapt. That of a fleet needs libpq, and is left out unless the environment has STEPWISE_LIBPQ.
 let traits: Set<Package.Dependency.Trait> = Context.environment["STEPWISE_LIBPQ"] == nil ? [] : ["Postgres"]
 let package = Package(
   name: "observer-adapters",
@@ -13,6 +13,7 @@ let package = Package(
   dependencies: [
     .package(name: "stepwise", path: "../..", traits: traits),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
@@ -34,6 +35,24 @@ let package = Package(
         .product(name: "StepwiseCheckpoints", package: "stepwise"),
         .product(name: "StepwiseFleet", package: "stepwise"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]
+    ),
+    .target(
+      name: "CodecAdapters",
+      dependencies: [
+        .product(name: "StepwiseCheckpoints", package: "stepwise"),
+        .product(name: "StepwiseFleet", package: "stepwise"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ]
+    ),
+    .testTarget(
+      name: "CodecAdaptersTests",
+      dependencies: [
+        "CodecAdapters",
+        .product(name: "Stepwise", package: "stepwise"),
+        .product(name: "StepwiseCheckpoints", package: "stepwise"),
+        .product(name: "StepwiseFleet", package: "stepwise"),
+        .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
     .testTarget(

@@ -3,6 +3,7 @@
 
 #if Postgres
   import Stepwise
+  import StepwiseCheckpoints
   import StepwiseFleet
 
   // The samples of the doc comments on fleets, compiled and not run.
@@ -46,6 +47,12 @@
     let gpus = FleetConfiguration(tags: .only(["gpu"]))
     let others = FleetConfiguration(tags: .except(["gpu"]))
     return [gpus, others]
+  }
+
+  private func encoded(_ codec: PayloadCodec, _ newCodec: PayloadCodec) -> [FleetConfiguration] {
+    let first = FleetConfiguration(codec: codec, previous: [newCodec])
+    let second = FleetConfiguration(codec: newCodec, previous: [codec])
+    return [first, second]
   }
 
   private enum Probe { case ok, serviceUnavailable }

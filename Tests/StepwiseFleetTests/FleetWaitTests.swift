@@ -225,6 +225,7 @@
       let context = JobSurroundings(
         run: { _, _ in [PostgresRow(columns: [end, end])] },
         hub: hub,
+        payloads: fleet().payloads,
         report: { _ in },
         save: { _ in },
         append: { _ in },

@@ -58,6 +58,26 @@
       }
     }
 
+    // G259
+    @Test
+    func `Of what a codec has encoded, a job shows the codec and the sizes`() async throws {
+      try await withFleet { sample, fleet in
+        try await sample.fillEncoded()
+        for id in ["encoded-import", "encoded-order", "encoded-wait", "encoded-input"] {
+          for values in [[], ["--values"]] {
+            let text = values.isEmpty ? await fleet("show", id) : await fleet("show", id, "--values")
+            #expect(text.code == .success && !text.output.contains("hunter2") && !text.output.contains("//////"), "\(text)")
+            let sizes = text.output.matches(of: /\d+ bytes, encoded by "sample-1"/).count
+            let expected = ["encoded-import": 3, "encoded-order": 2, "encoded-wait": values.isEmpty ? 1 : 3]
+            #expect(sizes >= expected[id, default: 0] && (sizes > 0 || id == "encoded-input"), "\(text)")
+            #expect(text.lines.contains { $0.hasPrefix("codec") && $0.hasSuffix("sample-1") }, "\(text)")
+          }
+          #expect(await fleet("show", id, "--json").object?["codec"] as? String == "sample-1")
+        }
+        #expect(await fleet("show", "failed-1", "--json").object?["codec"] is NSNull)
+      }
+    }
+
     // G235
     @Test
     func `Jobs are listed and changed by tag, and a wrong tag is named`() async throws {

@@ -176,6 +176,19 @@
       }
     }
 
+    // G259
+    @Test(arguments: [false, true])
+    func `Of what a codec has encoded, the page shows the codec and the sizes`(hasValues: Bool) async throws {
+      try await withSite(hasValues: hasValues) { site in
+        try await site.sample.fillEncoded()
+        for id in ["encoded-import", "encoded-order", "encoded-wait"] {
+          let page = try await site.send("job?id=\(id)")
+          #expect(page.status == 200 && !page.text.contains("hunter2") && !page.text.contains("//////"))
+          #expect(page.text.contains("sample-1") && page.text.contains(/\d+ bytes, encoded by/), "\(page.text)")
+        }
+      }
+    }
+
     @Test
     func `An order that was undone is run again, and a button that does nothing says why`() async throws {
       let sample = try await SampleFleet()

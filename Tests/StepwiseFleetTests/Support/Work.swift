@@ -68,7 +68,8 @@
           drainLimit: drainLimit,
           listens: listens,
           retention: retention,
-          tags: tags
+          tags: tags,
+          codec: ProcessInfo.processInfo.environment["STEPWISE_TEST_CODEC"] == nil ? nil : Sealing.codec("suite")
         )
       )
     }

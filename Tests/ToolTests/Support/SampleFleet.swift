@@ -4,6 +4,7 @@
 #if Postgres
   import Foundation
   import Stepwise
+  import StepwiseCheckpoints
   @testable import StepwiseFleet
 
   /// A fleet with jobs in every state, in a schema of its own.
@@ -40,6 +41,41 @@
     }
 
     func drop() async throws { try await fleet.database.run("DROP SCHEMA @ CASCADE") }
+
+    /// Adds a progression and a chain that are done, and a chain that waits, encoded by a codec.
+    func fillEncoded() async throws {
+      let codec = PayloadCodec(name: "sample-1") { bytes in
+        bytes.map { $0 ^ 0x5a }
+      } decode: { bytes in
+        bytes.map { $0 ^ 0x5a }
+      }
+      let encoded = Fleet(
+        Self.server ?? "",
+        configuration: FleetConfiguration(schema: schema, maxConnections: 2, listens: false, codec: codec)
+      )
+      let order = Chain("order") { (card: String) in
+        try await step("pay") { "paid by \(card)" }
+        return try await step("approval", waitFor: String.self)
+      }
+      encoded.register(order)
+      encoded.register(Import.self)
+      try await encoded.enqueue(Import.read(secret: "hunter2"), id: "encoded-import")
+      for id in ["encoded-order", "encoded-wait"] { try await encoded.enqueue(order, "hunter2", id: id) }
+      try await encoded.send("hunter2", to: "encoded-order", signal: "approval")
+      let stop = CancellationToken()
+      async let work: Void = encoded.work(until: stop)
+      _ = try await encoded.result(of: "encoded-import", as: Import.self)
+      _ = try await encoded.result(of: "encoded-order", as: order)
+      while try await encoded.status(of: "encoded-wait")?.wait?.reason != .signal { await Task.yield() }
+      stop.cancel()
+      try await work
+      try await encoded.send(["hunter2"], to: "encoded-wait", signal: "approval")
+      try await encoded.database.run(
+        "UPDATE @.signals SET refusal = $1 WHERE NOT is_taken",
+        [.text(try encoded.payloads.encode("hunter2 is no text", of: "encoded-wait"))]
+      )
+      try await encoded.enqueue(order, "hunter2", id: "encoded-input")
+    }
 
     /// Adds ten jobs: one in each state, one that is damaged, one whose name is paused and one that is a script.
     func fillWithTen() async throws {
