@@ -68,8 +68,7 @@
           drainLimit: drainLimit,
           listens: listens,
           retention: retention,
-          tags: tags,
-          codec: ProcessInfo.processInfo.environment["STEPWISE_TEST_CODEC"] == nil ? nil : Sealing.codec("suite")
+          tags: tags
         )
       )
     }
