@@ -107,12 +107,14 @@ package enum HostedStart {
   /// Returns the start of a run with its input decoded; any other text is returned as it is.
   package static func decode(_ text: String, by codecs: PayloadCodecs) throws(PayloadCodecs.Failure) -> String {
     guard let (identity, input) = parts(of: text) else { return text }
-    return Self.text(identity, input: String(decoding: try codecs.payload(String(decoding: input, as: UTF8.self)), as: UTF8.self))
+    let payload = try codecs.payload(String(decoding: input, as: UTF8.self))
+    return Self.text(identity, input: String(decoding: payload, as: UTF8.self))
   }
 
   /// The codec that has encoded the input of a start; nil when none has.
   package static func codec(of text: String) -> String? {
-    parts(of: text).flatMap { EncodedPayload.codec(of: EncodedPayload.bytes(of: String(decoding: $0.input, as: UTF8.self))) }
+    guard let (_, input) = parts(of: text) else { return nil }
+    return EncodedPayload.codec(of: EncodedPayload.bytes(of: String(decoding: input, as: UTF8.self)))
   }
 
   static func text(_ identity: String, input: String) -> String { opening + identity + middle + input + closing }

@@ -213,7 +213,9 @@
       }
     }
 
-    /// One parameter a column, so that the statement is the same for any number of jobs. The batch is encoded.
+    /// Returns the parameters for a batch that is encoded.
+    ///
+    /// One parameter a column, so that the statement is the same for any number of jobs.
     func parameters(
       _ batch: FleetBatch,
       _ options: FleetOptions,
@@ -311,7 +313,9 @@
     var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
 
     /// Returns the jobs with other stages.
-    func mappingStages(_ transform: (_ stage: String, _ id: String) throws(FleetError) -> String) throws(FleetError) -> Self {
+    func mappingStages(
+      _ transform: (_ stage: String, _ id: String) throws(FleetError) -> String
+    ) throws(FleetError) -> FleetBatch {
       var batch = self
       for index in ids.indices { batch.stages[index] = try transform(stages[index], ids[index]) }
       return batch

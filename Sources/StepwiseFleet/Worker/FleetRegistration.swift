@@ -42,9 +42,9 @@
       let (name, version) = (coder.name, coder.schemaVersion)
       self.init(name: name, version: version, retry: retry, limits: limits, isRetryable: isRetryable) { job in
         try Task.checkCancellation()
-        let (row, location) = (job.row, job.location(of: job.row.id))
+        let (row, location, payloads) = (job.row, job.location(of: job.row.id), job.surroundings.payloads)
         if coder.isAmbiguous { throw CheckpointError.ambiguousType(id: row.id, location: location, name: name) }
-        var stage = try coder.decode(row.stage ?? row.first, shape: row.shape, of: row.id, by: job.surroundings.payloads)
+        var stage = try coder.decode(row.stage ?? row.first, shape: row.shape, of: row.id, by: payloads)
         var version = row.version
         while stage.result == nil {
           if job.isStopping { return nil }
