@@ -3,7 +3,7 @@
 
 /// Converts payloads before they are stored, for example by encryption or compression, and back.
 ///
-/// Use this with an ``EncodedCheckpointStore``. A payload is the encoded form of a stage, of an input, or of what steps
+/// Use this with an ``EncodedCheckpointStore``, or with the `FleetConfiguration` of a fleet. A payload is the encoded form of a stage, of an input, or of what steps
 /// have returned or thrown. What is stored names the codec, so that another one can follow:
 ///
 /// ```swift
