@@ -51,7 +51,6 @@ let package = Package(
         "CodecAdapters",
         .product(name: "Stepwise", package: "stepwise"),
         .product(name: "StepwiseCheckpoints", package: "stepwise"),
-        .product(name: "StepwiseFleet", package: "stepwise"),
         .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Foundation
 import Stepwise
 import StepwiseCheckpoints
 import Testing
@@ -12,9 +11,6 @@ import Testing
   import CryptoKit
 #else
   import Crypto
-#endif
-#if Postgres
-  import StepwiseFleet
 #endif
 
 /// The codec of the articles, with AES-GCM of CryptoKit or swift-crypto.
