@@ -92,11 +92,15 @@ enum Tool {
   ) async -> ExitCode {
     await runCommand(of: "stepctl", write: write) {
       guard let command = commands.first(where: { arguments.starts(with: $0.path) }) else {
-        guard arguments.isEmpty || arguments.contains(where: ["--help", "-h"].contains) else {
+        // The word of a group, such as "fleet", lists its commands.
+        let group = commands.filter { arguments.first == $0.path[0] }
+        let isOnlyGroup = arguments.count == 1 && !group.isEmpty
+        guard arguments.isEmpty || isOnlyGroup || arguments.contains(where: ["--help", "-h"].contains) else {
           let words = arguments.prefix(2).joined(separator: " ")
-          throw CommandError("there is no command '\(words)'; 'stepctl --help' lists them", code: .usage)
+          let list = group.isEmpty ? "stepctl --help" : "stepctl \(arguments[0])"
+          throw CommandError("there is no command '\(words)'; '\(list)' lists them", code: .usage)
         }
-        write(help, .output)
+        write(help(on: group.isEmpty ? commands : group), .output)
         return .success
       }
       let arguments = try Arguments(arguments.dropFirst(command.path.count), of: command)
@@ -109,7 +113,7 @@ enum Tool {
     }
   }
 
-  static var help: String {
+  static func help(on commands: [ToolCommand] = Tool.commands) -> String {
     """
     usage: stepctl <command> [options]; --help after a command shows its options.
     \(Table.lines(commands.map { ["  " + $0.line, $0.summary] }).joined(separator: "\n"))

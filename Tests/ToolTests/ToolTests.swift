@@ -32,7 +32,7 @@ import Testing
       let error = #expect(throws: CommandError.self) { try Arguments(words[...], of: Self.command) }
       #expect(error?.code == .usage && error?.description.contains("stepctl test it --help") == true)
     }
-    for words in [["checkpoint"], ["checkpoints"], ["checkpoints", "list"], ["checkpoints", "show", "a", "b", "c"]] {
+    for words in [["checkpoint"], ["checkpoints", "lists"], ["checkpoints", "list"], ["checkpoints", "show", "a", "b", "c"]] {
       let result = await tool(words)
       #expect(result.code == .usage && result.output == "" && result.error.split(separator: "\n").count == 1)
     }
@@ -40,18 +40,29 @@ import Testing
 
   @Test
   func `Each help fits a screen of 24 lines with 80 columns`() async {
-    for words in [[], ["--help"], ["-h"], ["checkpoints", "--help"]] {
+    for words in [[], ["--help"], ["-h"]] {
       let result = await tool(words)
-      #expect(result.code == .success && result.output == Tool.help)
+      #expect(result.code == .success && result.output == Tool.help())
     }
     for command in Tool.commands where command.options != nil {
       let result = await tool(command.path + ["--help"])
       #expect(result.code == .success && result.output == command.help)
     }
-    for text in [Tool.help] + Tool.commands.map(\.help) {
+    for text in [Tool.help()] + Tool.commands.map(\.help) {
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       #expect(lines.count <= 24 && lines.allSatisfy { $0.count <= 80 }, "\(text)")
     }
+  }
+
+  @Test
+  func `The word of a group lists its commands`() async {
+    for words in [["checkpoints"], ["checkpoints", "--help"]] {
+      let result = await tool(words)
+      #expect(result.code == .success && result.output.contains("checkpoints cancel <folder> <id>"))
+      #expect(!result.output.contains("  fleet "))
+    }
+    let unknown = await tool(["checkpoints", "lists"])
+    #expect(unknown.error == "stepctl: there is no command 'checkpoints lists'; 'stepctl checkpoints' lists them\n")
   }
 
   #if !Postgres
