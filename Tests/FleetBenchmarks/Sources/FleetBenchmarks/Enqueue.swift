@@ -30,18 +30,18 @@ enum Enqueue {
   }
 
   /// Jobs a second: one at a time from so many Tasks, or all at once from one.
-  static func rate(_ database: Database, jobs: Int, clients: Int) async throws -> Double {
+  static func rate(_ database: Database, jobs: Int, clients: Int, payload: String? = nil) async throws -> Double {
     let fleet = database.fleet()
     _ = try await fleet.counts()
     let start = ContinuousClock.now
     if clients == 1 {
-      try await fleet.enqueue((0..<jobs).map { (id: "job-\($0)", progression: Count(last: 1)) })
+      try await fleet.enqueue((0..<jobs).map { (id: "job-\($0)", progression: Count(last: 1, payload: payload)) })
     } else {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for client in 0..<clients {
           group.addTask {
             for job in stride(from: client, to: jobs, by: clients) {
-              try await fleet.enqueue(Count(last: 1), id: "job-\(job)")
+              try await fleet.enqueue(Count(last: 1, payload: payload), id: "job-\(job)")
             }
           }
         }

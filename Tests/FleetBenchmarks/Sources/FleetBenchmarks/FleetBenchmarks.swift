@@ -8,7 +8,8 @@ import StepwiseFleet
 /// What a fleet costs beside plain PostgreSQL, on the server that `STEPWISE_POSTGRES` names, as keywords and values.
 ///
 /// It needs psql and pgbench in `PATH`, and an otherwise idle machine. It creates and drops the schema `stepwise_benchmark` and
-/// pgbench's tables. Arguments choose among `throughput`, `claims`, `enqueue`, `parked` and `latency`.
+/// pgbench's tables. Arguments choose among `throughput`, `claims`, `enqueue`, `parked`, `latency` and `payload`. Two take long and
+/// run only by name: `bloat`, with a number of minutes and of jobs a second, and `retention`, with a number of jobs.
 @main
 struct FleetBenchmarks {
   static func main() async throws {
@@ -81,6 +82,29 @@ struct FleetBenchmarks {
       report("From enqueue to start in an idle fleet, p50", latency.start * 1_000, "ms")
       report("  in round trips", latency.start / latency.roundTrip, atMost: 5)
     }
+    if isChosen("payload") {
+      let payload = Throughput.payload(of: 10_240)
+      let rates = try await Throughput.measure(database, payload: payload)
+      report("Jobs of one stage, with 10 KiB, 8 workers in 2 processes", rates.jobs, "jobs/s")
+      report("Stages with 10 KiB, in jobs of ten, 8 workers in 2 processes", rates.stages, "stages/s")
+      let rate = try await Enqueue.rate(database, jobs: 10_000, clients: 1, payload: payload)
+      report("Bulk enqueue of jobs with 10 KiB", rate, "jobs/s")
+    }
+    // These take long, so only by name.
+    let numbers = arguments.dropFirst().compactMap { Int($0) }
+    if chosen.contains("bloat") {
+      let (minutes, rate) = numbers.count == 2 ? (numbers[0], numbers[1]) : (60, 50)
+      let growth = try await Bloat(database: database, minutes: minutes, jobsPerSecond: rate).measure()
+      report("Size of the tables after \(minutes) minutes, beside that after ten", growth, atMost: 1.5)
+    }
+    if chosen.contains("retention") {
+      let jobs = numbers.first ?? 10_000_000
+      let times = try await Retention.measure(database, jobs: jobs)
+      report("Prune of \(jobs) jobs", times.prune, "s")
+      report("  VACUUM afterwards", times.vacuum, "s")
+      report("  DROP of a partition with the same rows", times.drop, "s")
+      report("  INSERT of the rows into the partition", times.move, "s")
+    }
     try database.run("DROP SCHEMA IF EXISTS \(Database.schema) CASCADE")
     exit(failures == 0 ? 0 : 1)
   }
@@ -90,8 +114,9 @@ struct FleetBenchmarks {
 struct Count: Progression, Codable {
   var step = 0
   var last: Int
+  var payload: String?
 
-  func next() async throws -> Count { Count(step: step + 1, last: last) }
+  func next() async throws -> Count { Count(step: step + 1, last: last, payload: payload) }
 
   var result: Int? { step == last ? step : nil }
 }

@@ -21,16 +21,25 @@ enum Throughput {
     }
   }
 
-  static func measure(_ database: Database) async throws -> (jobs: Double, stages: Double) {
-    let jobs = try await rate(database, jobs: 30_000, stages: 1)
-    let stages = try await rate(database, jobs: 4_000, stages: 10) * 10
+  /// A text that the server cannot compress.
+  static func payload(of bytes: Int) -> String {
+    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    return String((0..<bytes).compactMap { _ in digits.randomElement() })
+  }
+
+  static func measure(_ database: Database, payload: String? = nil) async throws -> (jobs: Double, stages: Double) {
+    let scale = payload == nil ? 1 : 3
+    let jobs = try await rate(database, jobs: 30_000 / scale, stages: 1, payload)
+    let stages = try await rate(database, jobs: 4_000 / scale, stages: 10, payload) * 10
     return (jobs, stages)
   }
 
   /// Jobs a second, by the server's clock, from the first start to the last end.
-  private static func rate(_ database: Database, jobs: Int, stages: Int) async throws -> Double {
+  private static func rate(_ database: Database, jobs: Int, stages: Int, _ payload: String?) async throws -> Double {
     let fleet = database.fleet()
-    try await fleet.enqueue((0..<jobs).map { (id: "\(stages)-\($0)", progression: Count(last: stages)) })
+    try await fleet.enqueue(
+      (0..<jobs).map { (id: "\(stages)-\($0)", progression: Count(last: stages, payload: payload)) }
+    )
     let processes = try (0..<2).map { _ in
       let process = Process()
       process.executableURL = Bundle.main.executableURL
