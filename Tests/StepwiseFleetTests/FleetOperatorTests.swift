@@ -174,6 +174,42 @@
       #expect(try await fleet.apply(.prune, to: FleetFilter(states: [.cancelled], text: "-2")).changedCount == 1)
     }
 
+    // G201
+    @Test
+    func `Orders that are held are cancelled by a filter and undone, and one that was undone is not`() async throws {
+      func order(_ name: String) -> Chain<String, String> {
+        Chain(name) { [journal] (item: String) in
+          try await step("charge") {
+            journal.add("charge \(item)")
+          } undo: { _ in
+            journal.add("refund \(item)")
+          }
+          try await step("ship") { throw Refused(description: "no courier") }
+          return item
+        }
+      }
+      let (held, undone) = (order("held"), order("undone"))
+      let fleet = test.fleet()
+      fleet.register(held, onFailure: .hold)
+      fleet.register(undone)
+      try await fleet.enqueue(held, ["a", "b"].map { (id: $0, input: $0) })
+      try await fleet.enqueue(undone, "c", id: "c")
+      try await test.withWorkers([fleet]) { () async throws in
+        try await waitUntil("all have failed") { try await fleet.counts() == [.failed: 3] }
+        let states = try await fleet.jobs().jobs
+        #expect(states.map(\.isCancellable) == [true, true, false] && states.map(\.isUndone) == [false, false, true])
+        #expect(states.map { FleetChange.cancel(reason: nil).refusal(of: $0) == nil } == [true, true, false])
+        let progress = try await fleet.apply(
+          .cancel(reason: "given up"),
+          to: FleetFilter(states: [.failed]),
+          includesAll: true
+        )
+        #expect(progress.changedCount == 2 && progress.refusal == "1 of 3 jobs have ended")
+        try await waitUntil("both are undone") { try await fleet.counts() == [.failed: 1, .cancelled: 2] }
+      }
+      #expect(journal.all.filter { $0.hasPrefix("refund") }.sorted() == ["refund a", "refund b", "refund c"])
+    }
+
     @Test
     func `Jobs that are reprioritised start in their new order`() async throws {
       let fleet = test.fleet(slots: 1)

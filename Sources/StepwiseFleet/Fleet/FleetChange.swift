@@ -45,7 +45,7 @@
   public enum FleetChange: Hashable, Sendable {
     /// Queues failed and cancelled jobs again, as ``Fleet/requeue(_:)`` does.
     case retry
-    /// Requests the cancellation of jobs that have not ended.
+    /// Requests the cancellation of jobs that have not ended, and of chains that failed and have steps to undo.
     case cancel(reason: String?)
     /// Sets the priority of jobs that have not ended; those that run use it when they are queued again.
     case reprioritize(Int)
@@ -59,7 +59,7 @@
     public func refusal(of status: FleetStatus) -> String? {
       switch self {
       case .retry: status.isRequeueable ? nil : "it is \(status.state): only a failed or cancelled job can be retried"
-      case .cancel: status.state.isFinal ? "it is \(status.state): a job that has ended cannot be cancelled" : nil
+      case .cancel: status.isCancellable ? nil : "it is \(status.state): a job that has ended cannot be cancelled"
       case .reprioritize:
         status.state.isFinal ? "it is \(status.state): only a job that has not ended has a priority" : nil
       case .prune: status.state.isFinal ? nil : "it is \(status.state): only a job that has ended can be removed"
@@ -70,7 +70,8 @@
     var condition: String {
       switch self {
       case .retry: "state IN ('failed', 'cancelled')"
-      case .cancel, .reprioritize: "finished_at IS NULL"
+      case .cancel: Self.isCancellable
+      case .reprioritize: "finished_at IS NULL"
       case .prune:
         """
         finished_at IS NOT NULL AND NOT EXISTS (SELECT FROM @.waits w WHERE w.child = jobs.id)
@@ -78,6 +79,12 @@
         """
       }
     }
+
+    /// The dead letter of a chain without an outcome has steps to undo.
+    static let isCancellable = """
+      (finished_at IS NULL OR state = 'failed' AND stage IS NULL AND NOT cancel_requested AND fence > 0
+        AND starts_with(name, 'chain '))
+      """
 
     /// What is said of the jobs to which it does not apply.
     var rest: String {

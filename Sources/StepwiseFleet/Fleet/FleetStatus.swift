@@ -82,6 +82,9 @@
     public let endedAt: Date?
     /// A Boolean value that indicates whether ``Fleet/requeue(_:)`` queues the job again: it failed or was cancelled.
     public let isRequeueable: Bool
+    /// A Boolean value that indicates whether ``Fleet/cancel(_:reason:)`` changes the job: it has not ended, or it is a chain
+    /// that failed and has steps to undo.
+    public let isCancellable: Bool
     /// A Boolean value that indicates whether the job is a chain that failed or was cancelled and has undone its steps.
     ///
     /// ``Fleet/requeue(_:)`` starts a new run of it, with its input.
@@ -110,7 +113,8 @@
       extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
       state IN ('failed', 'cancelled'),
       state IN ('failed', 'cancelled') AND starts_with(name, 'chain ') AND stage IS NOT NULL,
-      extract(epoch FROM paused_at)::float8, \(wait), note, array_to_string(tags, ',')
+      extract(epoch FROM paused_at)::float8, \(wait), note, array_to_string(tags, ','),
+      \(FleetChange.isCancellable)
       """
     }
 
@@ -134,6 +138,7 @@
       endedAt = row.date(16)
       isRequeueable = row.isTrue(17)
       isUndone = row.isTrue(18)
+      isCancellable = row.isTrue(23)
       pausedAt = row.date(19)
       wait = FleetWait(json: row.text(20))
       note = row.text(21)

@@ -83,6 +83,9 @@
       }
     }
 
+    /// The description without the ids of children.
+    package var summary: String { reason == .children && !details.isEmpty ? children : description }
+
     private var children: String {
       guard let childCount, let openChildCount else { return "its children" }
       return "\(openChildCount) of its \(childCount) children"

@@ -338,12 +338,8 @@
         level text[] := p_ids;
       BEGIN
         WHILE level <> '{}' LOOP
-          -- The dead letter of a chain without an outcome has steps to undo.
           level := ARRAY (
-            SELECT id FROM @.jobs
-            WHERE id = ANY (level) AND (finished_at IS NULL
-              OR state = 'failed' AND stage IS NULL AND NOT cancel_requested AND fence > 0 AND starts_with(name, 'chain '))
-            ORDER BY id FOR UPDATE
+            SELECT id FROM @.jobs WHERE id = ANY (level) AND \(FleetChange.isCancellable) ORDER BY id FOR UPDATE
           );
           RETURN QUERY
             UPDATE @.jobs SET
