@@ -85,9 +85,9 @@ extension JSON {
   }
 
   /// A time before or after the present; the clock of the database may be a little ahead.
-  static func relative(_ time: Double) -> String {
+  static func relative(_ time: Double, past: String = " ago") -> String {
     let age = Date().timeIntervalSince1970 - time
-    return age > -1 ? "\(self.age(age)) ago" : "in \(self.age(-age))"
+    return age > -1 ? "\(self.age(age))\(past)" : "in \(self.age(-age))"
   }
 }
 
@@ -111,7 +111,7 @@ enum JSON: Sendable {
     case .flag(let flag): flag ? "yes" : nil
     case .number(let number): number.map { "\($0)" }
     case .string(let text): text
-    case .time(let time): time.map { Self.age(Date().timeIntervalSince1970 - $0) }
+    case .time(let time): time.map { Self.relative($0, past: "") }
     case .duration(let duration): duration.map { $0 < .seconds(60) ? $0.brief : Self.age($0 / .seconds(1)) }
     case .bytes(let count): "\((count + 1_023) / 1_024) KiB"
     case .stored, .list, .object: text

@@ -57,8 +57,12 @@ struct Arguments: Sendable {
       let known = (options + ToolCommand.common).lazy.map { $0.usage.split(separator: " ") }.first { $0[0] == parts[0] }
       guard let option = known else { throw wrong("there is no option '\(parts[0])'") }
       guard option.count > 1 || parts.count == 1 else { throw wrong("'\(parts[0])' has no value") }
-      let value = parts.dropFirst().first.map(String.init) ?? (option.count > 1 ? rest.popFirst() : "")
-      guard let value else { throw wrong("'\(parts[0])' needs \(option[1])") }
+      // A value that begins with two dashes follows an equals sign: a forgotten one takes no other option with it.
+      let hasNext = rest.first.map { !$0.hasPrefix("--") } ?? false
+      let next = option.count == 1 ? "" : hasNext ? rest.popFirst() : nil
+      guard let value = parts.dropFirst().first.map(String.init) ?? next else {
+        throw wrong("'\(parts[0])' needs \(option[1])")
+      }
       self.options[String(option[0].dropFirst(2))] = value
     }
     let fixed = command.words.count { $0 != "…" }

@@ -117,6 +117,8 @@
         #expect(await fleet("jobs", "--search", "no such").output == "There are no such jobs.\n")
         #expect(await fleet("jobs", "--state", "lost").code == .usage)
         #expect(await fleet("jobs", "--limit", "0").code == .usage)
+        #expect(await fleet("jobs", "--name", "--state", "failed").error.contains("'--name' needs <name>"))
+        #expect(await fleet("jobs", "--name=--state").output == "There are no such jobs.\n")
       }
     }
 
@@ -251,6 +253,12 @@
         let paused = await fleet("show", "mail-1", "--json").object
         #expect(paused?["waitsFor"] as? String == "its name to be resumed" && paused?["since"] is String)
         #expect(await fleet("jobs", "--name", "Mail").lines[1].contains("its name to be resumed"))
+        try await sample.fleet.database.run(
+          "UPDATE @.jobs SET run_at = now() + interval '150 minutes' WHERE id = 'scheduled-1'"
+        )
+        let later = await fleet("jobs", "--state", "scheduled").lines
+        #expect(later[0].contains("waitsFor") && later[0].contains("since") && later[0].contains("until"), "\(later)")
+        #expect(later[1].contains("its next attempt") && later[1].contains("in 2 h"), "\(later)")
         #expect(
           await fleet("show", "scheduled-1").lines.contains {
             $0.hasPrefix("waitsFor") && $0.hasSuffix("its next attempt")
@@ -274,12 +282,39 @@
     }
 
     @Test
+    func `A job that ended says what a retry does, and a list names no children`() async throws {
+      try await withFleet { sample, fleet in
+        try await sample.fleet.database.run(
+          """
+          UPDATE @.jobs SET name = 'chain order', fence = 1, stage = CASE WHEN id = 'damaged-1' THEN '{}' END
+          WHERE id IN ('damaged-1', 'cancelled-1')
+          """
+        )
+        func effect(_ id: String) async -> String? { await fleet("show", id, "--json").object?["retry"] as? String }
+        #expect(await effect("failed-1") == "runs stage 2 again")
+        #expect(await effect("cancelled-1") == "continues the run, whose completed steps are kept")
+        #expect(await effect("damaged-1") == "starts a new run with its input: it has undone its steps")
+        #expect(await effect("done-1") == nil)
+        try await sample.fleet.database.run(
+          "UPDATE @.jobs SET state = 'queued', run_at = now() WHERE id = 'waiting-1'"
+        )
+        try await sample.fleet.database.run(
+          "UPDATE @.jobs SET state = 'waiting', waits_for = '{queued-1,mail-1}' WHERE id = 'waiting-1'"
+        )
+        let list = await fleet("jobs", "--state", "waiting")
+        #expect(list.lines[1].contains("2 of its 2 children  ") && !list.output.contains("mail-1"), "\(list)")
+        #expect(await fleet("show", "waiting-1").output.contains("2 of its 2 children: mail-1, queued-1"))
+      }
+    }
+
+    @Test
     func `Schedules are listed and run, and a worker's health is checked`() async throws {
       try await withFleet { sample, fleet in
         #expect(await fleet("schedules").lines == ["There are no schedules."])
         try await sample.fleet.schedule("nightly", cron: "0 3 * * *", SampleFleet.Import.done(1))
         let list = await fleet("schedules", "--json").list
         #expect(list?.first?["schedule"] as? String == "nightly" && list?.first?["next"] is String)
+        #expect(await fleet("schedules").lines[1].contains("  in "))
         let id = try #require(await fleet("schedules", "--run", "nightly", "--json").object?["id"] as? String)
         #expect(try await sample.fleet.status(of: id)?.state == .queued)
         #expect(await fleet("schedules", "--run", "weekly").error.contains("no schedule of this name"))

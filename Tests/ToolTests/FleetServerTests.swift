@@ -229,7 +229,7 @@
           ("pause", "id=done-1", "a job that has ended does not run again"),
           ("resume", "id=queued-1", "It was not paused."),
           ("bulk", "action=retry&name=Nothing", "The filter matches 0 jobs."),
-          ("bulk", "action=retry&sure=yes", "The filter matches all 10 jobs of the fleet"),
+          ("bulk", "action=retry&sure=yes", "The filter matches all 10 jobs of the fleet."),
           ("bulk", "action=prune&state=queued", "have not ended"),
         ] {
           let reply = try await site.post(action, body)
@@ -262,6 +262,42 @@
         #expect(begun.status == 303 && begun.text.contains("Location: jobs?state=failed&error=timed%20out%20after%205"))
         while try await !site.send("jobs").text.contains("\(count) of \(count) jobs, done") { await Task.yield() }
         #expect(try await fleet.counts()[.failed] == 3)
+      }
+    }
+
+    // G235
+    @Test
+    func `Jobs are found and changed by tag on the page`() async throws {
+      try await withSite { site in
+        let fleet = site.sample.fleet
+        try await fleet.database.run("UPDATE @.jobs SET tags = '{gpu,eu}' WHERE id IN ('failed-1', 'mail-1')")
+        let list = try await site.send("jobs?tag=gpu")
+        #expect(list.text.contains("job?id=failed%2D1") && list.text.contains("job?id=mail%2D1"))
+        #expect(!list.text.contains("job?id=damaged%2D1") && list.text.contains(">gpu, eu</td>"), "\(list)")
+        #expect(list.text.contains("<input name=\"tag\" value=\"gpu\">"))
+        #expect(list.text.contains("<input type=\"hidden\" name=\"tag\" value=\"gpu\">"))
+        let counted = try await site.post("bulk", "action=retry&tag=gpu")
+        #expect(
+          counted.text.contains("<button>Retry 1 jobs</button>") && counted.text.contains("1 of 2 jobs have neither")
+        )
+        #expect(try await site.post("bulk", "action=retry&tag=gpu&sure=yes").status == 303)
+        while try await fleet.status(of: "failed-1")?.state != .queued { await Task.yield() }
+        #expect(try await fleet.status(of: "damaged-1")?.state == .failed)
+      }
+    }
+
+    @Test
+    func `A failed order that is held has a button that undoes it`() async throws {
+      try await withSite { site in
+        #expect(try await !site.send("job?id=failed-1").text.contains("<button>Undo</button>"))
+        #expect(try await site.send("job?id=failed-1").text.contains("A retry runs stage 2 again."))
+        try await site.sample.fleet.database.run(
+          "UPDATE @.jobs SET name = 'chain order', fence = 1, stage = NULL WHERE id = 'failed-1'"
+        )
+        let page = try await site.send("job?id=failed-1")
+        #expect(page.text.contains("<button>Undo</button>") && page.text.contains("A retry continues the run"))
+        #expect(try await site.post("cancel", "id=failed-1").status == 303)
+        #expect(try await site.sample.fleet.status(of: "failed-1")?.isCancellationRequested == true)
       }
     }
 
@@ -369,8 +405,13 @@
         let received: [UInt8]? = await withCheckedContinuation { continuation in
           Thread.detachNewThread {
             guard let socket = Socket.connected(port: port) else { return continuation.resume(returning: [1]) }
+            // A server that keeps the connection answers the rest of the request after this time.
+            socket.limitWaits(to: .seconds(20))
             _ = socket.send(Array("GET / HTTP/1.1\r\n".utf8)[...])
-            let received = socket.receive()
+            var received = socket.receive()
+            if socket.send(Array("Host: localhost\r\nConnection: close\r\n\r\n".utf8)[...]) {
+              received = received ?? socket.receive()
+            }
             socket.close()
             continuation.resume(returning: received)
           }

@@ -32,7 +32,9 @@ import Testing
       let error = #expect(throws: CommandError.self) { try Arguments(words[...], of: Self.command) }
       #expect(error?.code == .usage && error?.description.contains("stepctl test it --help") == true)
     }
-    for words in [["checkpoint"], ["checkpoints", "lists"], ["checkpoints", "list"], ["checkpoints", "show", "a", "b", "c"]] {
+    for words in [
+      ["checkpoint"], ["checkpoints", "lists"], ["checkpoints", "list"], ["checkpoints", "show", "a", "b", "c"],
+    ] {
       let result = await tool(words)
       #expect(result.code == .usage && result.output == "" && result.error.split(separator: "\n").count == 1)
     }

@@ -229,8 +229,13 @@ import CommandKit
 
   extension FleetPage {
     var table: Table {
-      let names = ["id", "name", "state", "waitsFor", "stage", "attempt", "enqueued", "error", "reason"]
-      return Table(jobs.map(\.record), names, else: "There are no such jobs.")
+      let names = [
+        "id", "name", "state", "waitsFor", "since", "until", "stage", "attempt", "tags", "enqueued", "error", "reason",
+      ]
+      let records = jobs.map { job in
+        job.record.map { $0.name == "waitsFor" ? ($0.name, .string(job.wait?.summary)) : $0 }
+      }
+      return Table(records, names, else: "There are no such jobs.")
     }
   }
 #endif

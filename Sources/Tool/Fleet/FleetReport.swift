@@ -260,6 +260,14 @@
   extension FleetStatus {
     var isCancelling: Bool { isCancellationRequested && !state.isFinal }
 
+    /// What a retry does; nil for a job that has none.
+    var retryEffect: String? {
+      if !isRequeueable { return nil }
+      if isUndone { return "starts a new run with its input: it has undone its steps" }
+      let isChain = progression.hasPrefix("chain ")
+      return isChain ? "continues the run, whose completed steps are kept" : "runs stage \(stageCount) again"
+    }
+
     var record: Record {
       [
         ("id", .string(id)), ("name", .string(progression)), ("state", .string("\(state)")),
@@ -269,7 +277,7 @@
         ("priority", .number(priority)), ("key", .string(key)),
         ("tags", .string(tags.isEmpty ? nil : tags.joined(separator: ", "))), ("parent", .string(parent)),
         ("worker", .number(worker.map(Int.init))), ("error", .string(error)), ("note", .string(note)),
-        ("cancelling", .flag(isCancelling)),
+        ("retry", .string(retryEffect)), ("cancelling", .flag(isCancelling)),
         ("reason", .string(cancellationReason)), ("enqueued", .time(enqueuedAt.timeIntervalSince1970)),
         ("due", .time(dueAt?.timeIntervalSince1970)), ("started", .time(startedAt?.timeIntervalSince1970)),
         ("ended", .time(endedAt?.timeIntervalSince1970)),

@@ -123,6 +123,7 @@
       }
       return """
         <section><h2>Jobs by name</h2>\(names)
+        <p><a href="jobs?state=queued,scheduled,waiting,running">What the jobs wait for that have not ended</a></p>
         \(.note("Counted \(JSON.age((.now - report.began) / .seconds(1))) ago."))</section>
         <section><h2>Last hour</h2>\(Self.chart(report.minutes))</section>
         <section><h2>Workers</h2>\(.table(report.workerTable, last: ("jobs", links)))</section>
@@ -137,23 +138,38 @@
         return "<p><a href=\"jobs?\(query.joined(separator: "&"))\">Next page</a></p>"
       }
       return """
-        <h1>\(title.prefix(1).uppercased() + title.dropFirst())</h1>\(page.jobs.isEmpty || isReadOnly ? nil : bulk(fields))
+        <h1>\(title.prefix(1).uppercased() + title.dropFirst())</h1>\(filter(fields))
+        \(page.jobs.isEmpty || isReadOnly ? nil : bulk(fields))
         <section>\(.table(page.table))</section>\(next)
+        """
+    }
+
+    /// The form that narrows the jobs; the state and the search are in the head of the page.
+    private func filter(_ fields: [String: String]) -> HTML {
+      func value(_ name: String) -> String { fields[name] ?? "" }
+      let hidden = ["state", "search"].filter { !value($0).isEmpty }.map { name -> HTML in
+        "<input type=\"hidden\" name=\"\(name)\" value=\"\(value(name))\">"
+      }
+      let inputs = ["name", "key", "tag", "error"].map { name -> HTML in
+        "<label>\(name) <input name=\"\(name)\" value=\"\(value(name))\"></label>"
+      }
+      return """
+        <section><form class="bulk" action="jobs">\(hidden)\(inputs)
+        <label>older than <input name="older-than" placeholder="7d" value="\(value("older-than"))"></label>
+        <button>Filter</button></form></section>
         """
     }
 
     /// The form that changes all jobs of a filter.
     private func bulk(_ fields: [String: String]) -> HTML {
-      let hidden = FleetFilter.names.filter { $0 != "older-than" }.compactMap { name -> HTML? in
+      let hidden = FleetFilter.names.compactMap { name -> HTML? in
         fields[name]?.nonEmpty.map { "<input type=\"hidden\" name=\"\(name)\" value=\"\($0)\">" }
       }
       let actions = ["retry", "cancel", "prioritize", "prune"].map { "<option>\($0)</option>" as HTML }
       return """
         <section><form class="bulk" method="post" action="bulk">\(hidden)<label>With all of these:
         <select name="action">\(actions)</select></label>
-        <label>priority <input type="number" name="priority" value="0"></label>
-        <label>older than <input name="older-than" placeholder="7d" value="\(fields["older-than"] ?? "")"></label>
-        <button>Count them…</button></form></section>
+        <label>priority <input type="number" name="priority" value="0"></label><button>Count them…</button></form></section>
         """
     }
 
@@ -161,7 +177,7 @@
     func job(_ job: JobTimeline) -> HTML {
       let status = job.status
       let fields = job.record.filter {
-        !["id", "state", "error", "waitsFor", "tags"].contains($0.name) && $0.value.brief != nil
+        !["id", "state", "error", "waitsFor", "tags", "retry"].contains($0.name) && $0.value.brief != nil
       }
       let table = Table(fields.map { [("name", .string($0.name)), ("value", $0.value)] }, ["name", "value"], else: "")
       let steps = job.steps.map { $0.record(hasValue: hasValues) }
@@ -187,10 +203,10 @@
     private func buttons(_ status: FleetStatus) -> [HTML] {
       let id = [("id", status.id)]
       if status.isRequeueable {
-        let note =
-          status.isUndone && !isReadOnly
-          ? HTML.note("It has undone its steps: a retry starts a new run with its input.") : ""
-        return [button("retry", id, label: status.retryLabel), note]
+        let undo =
+          status.isCancellable ? button("cancel", id, label: "Undo", question: "Undo its completed steps?") : ""
+        let note = isReadOnly ? nil : status.retryEffect.map { HTML.note("A retry \($0).") }
+        return [button("retry", id, label: status.retryLabel), undo, note ?? ""]
       }
       if status.state.isFinal { return [] }
       let pause = status.pausedAt == nil ? "pause" : "resume"

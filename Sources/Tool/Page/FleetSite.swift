@@ -139,6 +139,8 @@
         }
       } catch FleetError.refused(let reason) {
         let isAll = fields["all"] == nil && reason.contains("all ")
+        // What follows is how to permit all jobs elsewhere; here it is a button.
+        let reason = String(reason.prefix { $0 != ";" })
         throw Refusal(title: "Nothing was changed", body: pages.refusal(reason, isAll ? fields : nil))
       } catch FleetError.unknownTag(let tag) {
         let reason = "no job of the fleet has the tag \(tag)"

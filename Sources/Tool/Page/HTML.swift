@@ -201,7 +201,7 @@
       ::placeholder { color: var(--dim); opacity: 1; }
       .stale { opacity: 0.5; }
       .buttons, .bulk { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; }
-      .bulk input { width: 80px; }
+      .bulk input { width: 110px; }
       progress { vertical-align: middle; accent-color: var(--blue); }
       @media (max-width: 820px) {
         thead, td.zero, td:empty { display: none; }
