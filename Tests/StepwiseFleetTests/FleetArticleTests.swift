@@ -7,6 +7,22 @@
   @testable import StepwiseFleet
   import Testing
 
+  struct Shards {
+    let fleets: [Fleet]
+
+    subscript(tenant: String) -> Fleet {
+      let hash = tenant.utf8.reduce(5_381 as UInt64) { $0 &* 33 ^ UInt64($1) }
+      return fleets[Int(hash % UInt64(fleets.count))]
+    }
+
+    func work() async throws {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for fleet in fleets { group.addTask { try await fleet.work() } }
+        try await group.waitForAll()
+      }
+    }
+  }
+
   /// The samples of the articles about fleets.
   @Suite(.timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
   struct FleetArticleTests {
@@ -29,6 +45,21 @@
       }
       let result = try await test.withWorkers([fleet]) { () async throws -> Int in try await shared() }
       #expect(try await alone() == result)
+    }
+
+    @Test
+    func `A process works for the fleets of all shards, and each tenant has one of them`() async throws {
+      let shards = Shards(fleets: [test, TestFleet()].map { $0.fleet() })
+      for fleet in shards.fleets { fleet.register(Import.self) }
+      // Ends with this scope.
+      async let _: Void = shards.work()
+      for tenant in 0..<4 {
+        try await shards["tenant \(tenant)"].enqueue(Import.start(file), id: "import-\(tenant)")
+      }
+      for tenant in 0..<4 {
+        _ = try await shards["tenant \(tenant)"].result(of: "import-\(tenant)", as: Import.self)
+      }
+      for fleet in shards.fleets { #expect(try await fleet.counts() == [.done: 2]) }
     }
 
     /// Not called: it would wait for a signal.
