@@ -266,7 +266,9 @@ extension ChainCore {
     run.complete(outcome, slot)
     if !run.isCoalesced { counter.end() }
     RunsBegun.forEach { $0.end() }
-    if run.hasHandle { run.recording?.recorder.end(outcome.map { run }) }
+    if run.hasHandle, let recorder = run.recording?.recorder {
+      recorder.end(outcome.map { recorder.output(of: run, isShared: run.isCoalesced) })
+    }
     // Last: what awaits the run resumes while nothing is left to do here.
     run.completion.settle(())
   }

@@ -145,6 +145,11 @@ final class RunRecorder: Sendable {
     _ = storage.withLock { exchange(&$0, with: Storage(isForgotten: true)) }
   }
 
+  /// Returns what the record retains of an output, whose run retains the recorder.
+  ///
+  /// The handle of a run breaks that circle, with ``forget()``, unless others read the record as well.
+  func output(of run: some AnyBox, isShared: Bool) -> any AnyBox { isShared || watch != nil ? WeakBox(run) : run }
+
   /// Records the end of the run itself, before ``end(_:)``.
   func endRun(as state: RunRecord.State, at time: Duration) -> Bool { changeUnread { $0.end = (state, time) } }
 

@@ -65,3 +65,12 @@ package final class Box<Value: Sendable>: AnyBox {
 
   @usableFromInline package var any: any Sendable { value }
 }
+
+/// A box that another object holds; empty once that is gone.
+final class WeakBox: AnyBox {
+  private weak let box: (any AnyBox)?
+
+  init(_ box: any AnyBox) { self.box = box }
+
+  var any: any Sendable { box?.any ?? () }
+}

@@ -3,6 +3,7 @@
 
 import Stepwise
 import StepwiseTesting
+import StepwiseTracing
 import Testing
 
 /// Users' objects are never released under a lock, because their `deinit` may use the same run.
@@ -38,5 +39,25 @@ struct RecordReleaseTests {
     #expect(await run.outcome.brief == "resolved 0")
     await seen.elements(atLeast: 1)
     handle.mutate { $0 = nil }
+  }
+
+  private struct Observer: RunObserver {
+    let object: LifetimeTracker.Tracked
+  }
+
+  // G260
+  @Test(arguments: [false, true]) func `A started run that others observe is released`(isTraced: Bool) async throws {
+    let tracker = LifetimeTracker()
+    func runAll() async throws {
+      for isIgnored in [false, true] {
+        let chain = Chain { (number: Int) in number }.observed(by: Observer(object: tracker.track()))
+        let run = chain.start(1)
+        if !isIgnored { #expect(try await run.value == 1) }
+        await chain.waitUntilIdle()
+      }
+    }
+    if isTraced { _ = try await trace { try await runAll() }.value } else { try await runAll() }
+    await tracker.allReleased()
+    #expect(tracker.alive == 0)
   }
 }

@@ -81,6 +81,27 @@ struct CoalescingTests {
     #expect(log.elements.filter { $0.hasPrefix("begin") } == ["begin 1", "begin 2", "begin -3", "begin 4"])
   }
 
+  // G176
+  @Test func `A shared run and its output are released with the handles`() async throws {
+    let (inputs, outputs) = (LifetimeTracker(), LifetimeTracker())
+    let chain = Chain { (_: LifetimeTracker.Tracked) in outputs.track() }.coalesced { _ in 1 }
+    func runAll() async throws {
+      _ = try await chain.run(inputs.track())
+      let runs = [chain.start(inputs.track()), chain.start(inputs.track())]
+      for run in runs {
+        for await _ in run.events {}
+        _ = try await run.value
+      }
+      runs[0].cancel()
+      chain.start(inputs.track())
+      await chain.waitUntilIdle()
+    }
+    try await runAll()
+    await inputs.allReleased()
+    await outputs.allReleased()
+    #expect(inputs.alive + outputs.alive == 0)
+  }
+
   // G177
   @Test func `A run that is cancelled leaves alone, and the last one cancels the shared run`() async {
     let chain = waiting().coalesced { $0 }
@@ -242,6 +263,15 @@ struct CoalescingTests {
     #expect(try await first == 1)
     #expect(try await second == 2)
     #expect(log.elements == ["begin", "begin"])
+    // A run between the steps of a durable one, and one in a step of it.
+    let outer = Chain("outer") { (_: Int) in
+      async let first = chain.run(3)
+      async let second = chain.run(4)
+      let numbers = try await [first, second]
+      return try await numbers + step("within") { [try await chain.run(5)] }
+    }
+    for _ in 0..<2 { #expect(try await outer.run(1, id: "c", in: store) == [3, 4, 5]) }
+    #expect(log.elements.count == 5)
   }
 
   @Test func `Chains without an input, and outputs of any type`() async throws {
