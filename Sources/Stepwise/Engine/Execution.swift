@@ -368,7 +368,8 @@ extension Execution {
   }
 
   private func failedCall(with error: any Error) -> FailedCall? {
-    FailedCall.newest(of: state.withLock { $0.failedCalls }, with: error)
+    let (calls, index) = state.withLock { ($0.failedCalls, $0.stepIndex) }
+    return FailedCall.newest(of: calls, with: error, at: index)
   }
 
   /// Why a call of `step` may not begin: the run is cancelled, decided or has abandoned the work, or it has ended.

@@ -11,13 +11,15 @@ struct FailedCall: Sendable {
   /// Whether its task was cancelled, as by a time limit around it.
   let isInterrupted: Bool
 
-  /// Returns the call whose error is the same as one that ends a run; the newest of several.
+  /// Returns the call whose error is the same as one that ends a run at a planned step; the newest of several.
   ///
   /// An error that was thrown on is the same object. Where it was caught by its type and thrown again, it is another one
-  /// with an equal value, or at least of the same type. A time limit replaces the error of the step that it cancelled.
-  static func newest(of calls: [FailedCall], with error: any Error) -> FailedCall? {
-    calls.last { isSameObject($0.error, error) }
-      ?? calls.last { isEqual($0.error, error) }
+  /// with an equal value, or one that reads the same; then it was thrown in the same planned step. A time limit replaces
+  /// the error of the step that it cancelled.
+  static func newest(of calls: [FailedCall], with error: any Error, at index: Int) -> FailedCall? {
+    if let call = calls.last(where: { isSameObject($0.error, error) }) { return call }
+    let calls = calls.filter { $0.step.index == index }
+    return calls.last { isEqual($0.error, error) }
       ?? (error is TimeoutError ? calls.last(where: \.isInterrupted) : nil)
   }
 
@@ -29,8 +31,9 @@ struct FailedCall: Sendable {
 
   private static func isEqual(_ first: any Error, _ second: any Error) -> Bool {
     guard type(of: first) == type(of: second) else { return false }
-    guard let first = first as? any Equatable else { return true }
-    return isEqual(first, second)
+    if let first = first as? any Equatable { return isEqual(first, second) }
+    if type(of: first) is AnyClass { return first as AnyObject === second as AnyObject }
+    return String(reflecting: first) == String(reflecting: second)
   }
 
   private static func isEqual<Value: Equatable>(_ first: Value, _ second: any Error) -> Bool {

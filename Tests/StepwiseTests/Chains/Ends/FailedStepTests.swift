@@ -186,6 +186,8 @@ struct FailedStepTests {
     let number: Int
   }
 
+  private final class Lost: Error {}
+
   /// Code with `step`, and the step at which it fails.
   private static let bodies: [(title: String, step: String, body: @Sendable () async throws -> Void)] = [
     (
@@ -232,6 +234,29 @@ struct FailedStepTests {
       }
     ),
     (
+      "an error that was caught, and another one of the same type", "0 code",
+      {
+        _ = try? await step("cache") { throw Busy(number: 1) }
+        throw Busy(number: 2)
+      }
+    ),
+    (
+      "an object that was caught, and another one", "0 code",
+      {
+        _ = try? await step("cache") { throw Lost() }
+        throw Lost()
+      }
+    ),
+    (
+      "an object that was caught and thrown again after another one", "0 charge",
+      {
+        let lost = Lost()
+        _ = try? await step("charge") { throw lost }
+        _ = try? await step("note") { throw Lost() }
+        throw lost
+      }
+    ),
+    (
       "the first of two child tasks that fail alike", "0 first",
       {
         let begun = Once<Void>()
@@ -274,6 +299,17 @@ struct FailedStepTests {
     _ = await run.outcome
     #expect(seen.elements == [expected, expected])
     #expect(line(run.failedStep) == expected)
+  }
+
+  // G41
+  @Test func `An equal error of a later step names that step`() async {
+    let nested = Chain("nested") { () in try await step("inner") { throw Fault(1) } }.recover { _ in }
+    let chain = Chain("first") { () in _ = try? await step("cache") { throw Fault(1) } }
+      .appending(nested)
+      .then("third") { throw Fault(1) }
+    let run = chain.start()
+    _ = await run.outcome
+    #expect(line(run.failedStep) == "2 third")
   }
 
   // G41
