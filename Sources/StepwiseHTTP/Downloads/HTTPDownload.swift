@@ -285,7 +285,7 @@ final class DownloadFile: Sendable {
     waiting.withLock { $0 = result }
     defer { waiting.withLock { $0 = nil } }
     queue.async { result.settle(Result(catching: body).mapError { $0 is FileFailure ? HTTPError($0) : $0 }) }
-    guard let result = await result.value() else { throw CancellationError() }
+    guard let result = await WorkElsewhere.whileBusy({ await result.value() }) else { throw CancellationError() }
     try result.get()
   }
 }

@@ -245,7 +245,7 @@ final class UploadReporter: Sendable {
   func flush() async {
     let isReached = Once<Bool>()
     queue.async { isReached.settle(true) }
-    if await isReached.value() == nil { close() }
+    if await WorkElsewhere.whileBusy({ await isReached.value() }) == nil { close() }
   }
 
   /// Prevents further calls.

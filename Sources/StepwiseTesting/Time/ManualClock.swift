@@ -144,10 +144,11 @@ extension ManualClock {
   ///
   /// Suspends until the body returns. The body runs on a separate thread, together with its child tasks, the default
   /// actors that it calls, and the runs that it starts. The time advances only while all of them are suspended, so
-  /// sleepers wake in the order of their deadlines. What the library does elsewhere for them is waited for as well: the
-  /// files of a checkpoint store, and the handlers of jobs on the main actor. Other work is not: the main actor, other
-  /// actors with their own executor, `executor(_:)`, `Task.detached`, your own files, the network. A body that polls is
-  /// never suspended, so the time does not advance; await instead.
+  /// sleepers wake in the order of their deadlines. What runs on the main actor is waited for as well, such as a flow, a
+  /// step or the handlers of a job, and so is what the library does elsewhere: the files of a checkpoint store or a
+  /// download. Other work is not: other actors with their own executor, `executor(_:)`, `Task.detached`, your own files,
+  /// the network, and what the main actor awaits of these. A body that polls is never suspended, so the time does not
+  /// advance; await instead.
   ///
   /// Cancellation reaches the body. The time stops when the body returns, even if tasks still sleep.
   /// - Parameter body: The work.
@@ -278,35 +279,5 @@ package struct ManualClockState<Waiter: Sendable>: Sendable {
       queue.swapAt(child, parent)
       parent = child
     }
-  }
-}
-
-/// A task executor with one thread that can be awaited until it has nothing to do.
-final class QuietExecutor: TaskExecutor {
-  private let threads = IOThreads(limit: 1, patience: 1_000_000)
-  /// The number of jobs that are queued or running.
-  private let jobs = Watched(0)
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    jobs.mutate { $0 += 1 }
-    whileRetained {
-      threads.submit { [self] in
-        job.runSynchronously(on: asUnownedTaskExecutor())
-        jobs.mutate { $0 -= 1 }
-      }
-    }
-  }
-
-  /// What the library does elsewhere counts as a job.
-  var workElsewhere: WorkElsewhere {
-    WorkElsewhere(begin: { self.jobs.mutate { $0 += 1 } }, end: { self.jobs.mutate { $0 -= 1 } })
-  }
-
-  /// Suspends until no job is queued or running, or until the waiting task is cancelled.
-  ///
-  /// To be called on this executor: as long as the caller does not wait, there is a job.
-  nonisolated(nonsending) func quiet() async {
-    await jobs.wait { $0 == 0 }
   }
 }

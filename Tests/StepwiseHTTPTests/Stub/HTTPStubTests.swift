@@ -51,6 +51,27 @@ import Testing
     return HTTPClient(baseURL: url, session: stub.session, deadlines: deadlines)
   }
 
+  // G262
+  /// The progress closure keeps the queue of the download busy, on which the bytes are written.
+  @Test func `No time passes while a download writes its file`() async throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("clock-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: file) }
+    for _ in 0..<10 {
+      let (clock, times) = (ManualClock(), Recorder<Duration>())
+      let stub = HTTPStub(clock: clock)
+      stub.on("GET", "*") { _ in HTTPStubResponse(status: 200, chunks: Array(repeating: Data(count: 1_000), count: 3)) }
+      let client = try Self.client(stub, deadlines: HTTPDeadlines(idle: .seconds(5), total: .seconds(30), clock: clock))
+      let response = try await clock.run {
+        try await client.download("file", to: file) { _ in
+          for _ in 0..<2_000 where clock.now.offset == .zero { sched_yield() }
+          times.record(clock.now.offset)
+        }
+      }
+      #expect(response.status == 200)
+      #expect(times.elements.count >= 3 && times.elements.allSatisfy { $0 == .zero })
+    }
+  }
+
   @Test func `A route receives the whole request, and its response arrives`() async throws {
     let stub = HTTPStub()
     stub.on("POST", "/v1/tracks") { request in

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
+import Dispatch
 import Foundation
 import Stepwise
-import StepwiseTesting
+import StepwiseFlows
 import Testing
+
+@testable import StepwiseTesting
 
 @Suite(.timeLimit(.minutes(5)))
 struct ManualClockRunTests {
@@ -129,5 +132,66 @@ struct ManualClockRunTests {
       #expect("\(outcome)" == "succeeded with Int")
       #expect(times.elements == [.zero, .zero])
     }
+  }
+
+  // G261
+  @Test func `No time passes while a step or a handler runs on the main actor`() async throws {
+    for _ in 0..<50 {
+      let (clock, times) = (ManualClock(), Recorder<Duration>())
+      @MainActor func spin() {
+        for _ in 0..<200 where clock.now.offset == .zero { sched_yield() }
+        times.record(clock.now.offset)
+      }
+      let chain = Chain("render") { @MainActor (number: Int) in
+        spin()
+        return number
+      }
+      .then { $0 + 1 }
+      .finally { @MainActor _ in spin() }
+      .timeout(.seconds(60), clock: clock)
+      #expect(try await clock.run { try await chain.run(1) } == 2)
+      #expect(times.elements == [.zero, .zero])
+      #expect(clock.now.offset == .zero)
+    }
+  }
+
+  // G261
+  /// The screen answers at once, and its navigator dismisses it at once.
+  @Test func `No time passes while a flow does not wait`() async throws {
+    for _ in 0..<50 {
+      let clock = ManualClock()
+      let flow = await Self.flow(clock)
+      let chain = Chain { () in try await flow.run() }.timeout(.seconds(60), clock: clock)
+      #expect(try await clock.run { try await chain.run() } == 3)
+      #expect(clock.now.offset == .zero)
+    }
+  }
+
+  @MainActor private final class Screen {}
+
+  @MainActor private static func flow(_ clock: ManualClock) -> Flow<Int> {
+    let navigator = InMemoryNavigator<Screen>()
+    let first = FlowStep<Void, Int>("first", .present, on: navigator) { handler in
+      Task { @MainActor in handler.complete(1) }
+      return Screen()
+    }
+    let second = FlowStep<Int, Int>("second") { handler in handler.complete(handler.content + 1) }
+    let third = FlowStep<Int, Int>("third") { handler in handler.complete(handler.content + 1) }
+    return Flow<Int>("flow", first: first, content: ())
+      .on(first) { number, _ in .next(second, number) }
+      .on(second) { number, _ in .next(third, number) }
+      .on(third) { number, _ in .finish(number) }
+      .dismissLimit(.seconds(10), clock: clock)
+  }
+
+  // G261
+  @Test func `A blocked main thread does not keep the time from passing`() async {
+    let (queue, end) = (DispatchQueue(label: "main"), DispatchSemaphore(value: 0))
+    queue.async { end.wait() }
+    let executor = QuietExecutor(mainQueue: queue, patience: 0.01)
+    for _ in 0..<3 { await withTaskExecutorPreference(executor) { @concurrent in await executor.quiet() } }
+    end.signal()
+    queue.sync {}
+    await withTaskExecutorPreference(executor) { @concurrent in await executor.quiet() }
   }
 }
