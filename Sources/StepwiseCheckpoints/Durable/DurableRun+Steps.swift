@@ -26,6 +26,25 @@ extension DurableRun {
     in run: JournalRun,
     _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value> {
+    do {
+      return try await called(step, in: run, body)
+    } catch {
+      if CaughtStop.report != nil, isStop(error) { position.noteStop(at: step.name) }
+      throw error
+    }
+  }
+
+  /// Whether an error says that the run stops; one that a step throws of itself is of another type.
+  private func isStop(_ error: any Error) -> Bool {
+    guard let stop = state.withLock({ $0.stopError }) else { return false }
+    return error is CancellationError || type(of: error) == type(of: stop)
+  }
+
+  private nonisolated(nonsending) func called<Value>(
+    _ step: JournalStep,
+    in run: JournalRun,
+    _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
+  ) async throws -> JournalEnd<Value> {
     noteCancellation(of: run)
     try throwIfStopped()
     guard !isOffExecutor else {

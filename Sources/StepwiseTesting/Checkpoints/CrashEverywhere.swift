@@ -23,7 +23,7 @@ public import StepwiseCheckpoints
 ///   of a step has set;
 /// - effects that happen more or less often than in the undisturbed run: bodies and undos that are repeated without a
 ///   key, and effects between steps;
-/// - effects that only happen because the code caught the error of the crash and continued.
+/// - code that catches the error of the crash, such as with `try?`, and continues.
 ///
 /// Each crash is tried before and after its write. Give the chain fakes that behave the same in each run. A random value
 /// is another one in each run even where a step returns it, so inject its source.
@@ -97,6 +97,8 @@ public func crashEverywhere<Output: Equatable & Sendable>(
   let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
   let ledger = effects
   let undisturbed = CrashingStore()
+  let caught = Watched<String?>(nil)
+  let note: @Sendable (String) -> Void = { step in caught.mutate { $0 = $0 ?? step } }
   ledger?.begin()
   let expected = await CrashTestEnd(of: body, in: undisturbed)
   let expectedEffects = ledger?.counts ?? [:]
@@ -106,7 +108,7 @@ public func crashEverywhere<Output: Equatable & Sendable>(
     for isLate in [false, true] {
       let store = CrashingStore(at: write, isLate: isLate)
       ledger?.begin { store.hasCrashed }
-      _ = await CrashTestEnd(of: body, in: store)
+      _ = await CaughtStop.$report.withValue(note) { await CrashTestEnd(of: body, in: store) }
       guard store.hasCrashed else {
         if let error = expected.error { throw error }
         return crashes
@@ -129,6 +131,7 @@ public func crashEverywhere<Output: Equatable & Sendable>(
           if expected != found { throw difference(.effect(effect), "\(expected)", "\(found)") }
         }
       }
+      if let step = caught.read({ $0 }) { throw difference(.caughtError(step), "an error", "a value") }
       guard end == expected else { throw difference(.end, "\(expected)", "\(end)") }
       for (step, value) in steps {
         guard let found = resumed.values[step], found != value else { continue }
@@ -230,6 +233,8 @@ public struct CrashDifference: Error, Sendable, CustomStringConvertible {
     case effect(String)
     /// It happened after the crash, in a process that would be dead.
     case effectOfDeadCode(String)
+    /// The code went on after a step had thrown the error of the crash.
+    case caughtError(String)
   }
 
   /// Where the run crashed.
@@ -245,14 +250,19 @@ public struct CrashDifference: Error, Sendable, CustomStringConvertible {
 
   let caller: SimulationCaller
 
-  /// The step whose value is different; nil for the result of the run and for an effect.
-  public var step: String? { if case .step(let step) = subject { step } else { nil } }
+  /// The step whose value is different, or whose error the code caught; nil for the result of the run and for an effect.
+  public var step: String? {
+    switch subject {
+    case .step(let step), .caughtError(let step): step
+    case .end, .effect, .effectOfDeadCode: nil
+    }
+  }
 
   /// The effect whose number is different; nil for a value.
   public var effect: String? {
     switch subject {
     case .effect(let effect), .effectOfDeadCode(let effect): effect
-    case .end, .step: nil
+    case .end, .step, .caughtError: nil
     }
   }
 
@@ -278,9 +288,15 @@ public struct CrashDifference: Error, Sendable, CustomStringConvertible {
     case .step(let step):
       "the step \(step) stored \(found) instead of \(expected). Code between steps has to be deterministic, and a step "
         + "has to return what its body changes."
+    case .effect(let effect) where expected == "0" || found == "0":
+      "the effect '\(effect)' happened \(found) times instead of \(expected): the code took another path. Code between "
+        + "steps has to be deterministic."
     case .effect(let effect):
       "the effect '\(effect)' happened \(found) times instead of \(expected). Perform it in a step, and pass "
         + "`CurrentStep.idempotencyKey` to a service that may receive it again."
+    case .caughtError(let step):
+      "the code caught the error of the store that the step '\(step)' threw, and continued with a value that means "
+        + "nothing. Pass on the errors of `step` that you do not know."
     case .effectOfDeadCode(let effect):
       "the effect '\(effect)' happened because the code caught the error of the store and continued. Pass on the errors "
         + "of `step` that you do not know."

@@ -99,6 +99,49 @@ struct CrashEverywhereTests {
   }
 
   // G169
+  @Test(arguments: [false, true])
+  func `Code that catches the error of a crash is found without an effect`(isInScope: Bool) async throws {
+    let chain = Chain("order") { (_: Int) in
+      if isInScope {
+        try await steps("prices") { _ = try? await step("price") { 7 } }
+      } else {
+        _ = try? await step("price") { 7 }
+      }
+      return 1
+    }
+    let difference = await #expect(throws: CrashDifference.self) {
+      try await crashEverywhere { store in try await chain.run(1, id: "x", in: store) }
+    }
+    #expect(difference?.step == "price")
+    #expect(difference?.effect == nil)
+    #expect(difference?.description.contains("caught the error of the store that the step 'price' threw") == true)
+  }
+
+  // G169
+  @Test func `Code that catches the error of a step and throws it again passes`() async throws {
+    let chain = Chain("order") { (number: Int) in
+      let winner = try await Chain.race(
+        Chain("fast") { (number: Int) in try await step("fast") { number } },
+        Chain("slow") { (_: Int) in try await step("slow") { try await Task.sleep(for: .seconds(60)) } }.then { 0 }
+      )
+      .run(number)
+      do {
+        try await step("charge") { if winner == 0 { throw Declined() } }
+      } catch is Declined {
+        return 0
+      } catch {
+        _ = try? await step("note") {}
+        throw error
+      }
+      return try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 1...2 { group.addTask { try await step("part \(number)") { number } } }
+        return try await group.reduce(0, +)
+      }
+    }
+    #expect(try await crashEverywhere { store in try await chain.run(1, id: "x", in: store) } > 8)
+  }
+
+  // G169
   @Test func `A chain whose effects have keys passes, and fails as it does undisturbed`() async throws {
     @Sendable func order(_ ledger: EffectLedger) -> Chain<Int, Int> {
       Chain("order") { (amount: Int) in
