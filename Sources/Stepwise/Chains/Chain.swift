@@ -277,7 +277,8 @@ extension Chain {
   /// Appends a step that transforms the elements of a sequence concurrently and keeps the failures.
   ///
   /// Use it for a batch whose elements are independent. An element that fails cancels nothing: the steps that it has
-  /// completed are undone, and its error is in the output. The run's cancellation is not kept; it ends the step.
+  /// completed are undone, and its error is in the output. The run's cancellation is not kept; it ends the step. A durable
+  /// run stores the errors like those of steps.
   ///
   /// The progress is that of ``thenMap(_:maxConcurrent:_:)``.
   ///

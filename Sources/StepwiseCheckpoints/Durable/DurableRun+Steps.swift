@@ -50,7 +50,7 @@ extension DurableRun {
     guard !isOffExecutor else {
       throw stop(throwing: CheckpointError.stepOutside(id: id, location: location, step: step.name))
     }
-    guard let values = DurableValues<Value>() else {
+    guard let values = DurableValues<Value>(of: step.name) else {
       throw stop(throwing: unstorable(step.name, DurableValues<Value>.refusal(of: Value.self)))
     }
     let call: DurableCall

@@ -15,12 +15,18 @@ package struct DurableValues<Value> {
     case json(any Codable.Type)
     case void
     case optionalVoid
+    case results(any DurableResults.Type)
   }
 
   private let form: Form
+  /// The step that returns them, for the errors in a list of results.
+  private var step = ""
 
   /// Nil for a type that cannot be stored.
-  init?() { self.init(storing: Value.self) }
+  init?(of step: String = "") {
+    self.init(storing: Value.self)
+    self.step = step
+  }
 
   package init(_ type: Value.Type) where Value: Codable { form = .json(type) }
 
@@ -35,6 +41,8 @@ package struct DurableValues<Value> {
       form = .void
     } else if type == Void?.self {
       form = .optionalVoid
+    } else if let type = type as? any DurableResults.Type, type.isStorable {
+      form = .results(type)
     } else {
       return nil
     }
@@ -60,6 +68,7 @@ package struct DurableValues<Value> {
     case .json(let type): try encode(value, as: type)
     case .void: []
     case .optionalVoid: Array(((value as? Void?) ?? nil) == nil ? "null".utf8 : "{}".utf8)
+    case .results: try Array(JSONEncoder.ofStages.encode((value as? any DurableResults)?.stored(of: step) ?? []))
     }
   }
 
@@ -69,6 +78,8 @@ package struct DurableValues<Value> {
       case .json(let type): try JSONDecoder.ofStages.decode(type, from: Data(bytes))
       case .void: ()
       case .optionalVoid: (bytes.elementsEqual("null".utf8) ? nil : ()) as Void? as Any
+      case .results(let type):
+        try type.init(JSONDecoder.ofStages.decode([StoredResult].self, from: Data(bytes)), of: step)
       }
     guard let value = decoded as? Value else {
       throw DataError(reason: "it is not a \(Value.self)")

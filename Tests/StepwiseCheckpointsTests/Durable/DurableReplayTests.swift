@@ -226,6 +226,46 @@ struct DurableReplayTests {
     }
   }
 
+  // G263
+  @Test func `Kept failures are stored, and have their types in a replay`() async throws {
+    struct Unstorable: Error {}
+    try await everywhere { ledger in
+      Chain("list") { (_: Int) in [1, 2, 3] }
+        .thenMap("each", maxConcurrent: 1, failures: .kept) { number -> Int? in
+          ledger.add("each \(number)")
+          if number == 2 { throw Declined(card: "two") }
+          if number == 3 { throw Unstorable() }
+          return nil
+        }
+        .then("end") { results in
+          results.map { result in
+            switch result {
+            case .success(let value): "\(value as Any)"
+            case .failure(let error as Declined): error.card
+            case .failure(let error): "\(type(of: error))"
+            }
+          }
+        }
+        .thenMap("nothing", maxConcurrent: 1, failures: .kept) { _ in }
+        .then("count") { results in results.count { result in (try? result.get()) != nil } }
+        .then("check") { count in
+          #expect(count == 3)
+          return ledger.count("each 1")
+        }
+    } _: { last, ledger, result in
+      #expect(result.map { (1...2).contains($0) } == true, "\(last): \(ledger.lines)")
+    }
+    let chain = Chain("list") { (_: Int) in [1, 2] }
+      .thenMap("each", maxConcurrent: 1, failures: .kept) { number -> Int? in
+        if number == 2 { throw Unstorable() }
+        return nil
+      }
+      .then("texts") { results in results.map { "\($0)" } }
+    let texts = try await chain.run(1, id: "x", in: MemoryCheckpointStore())
+    #expect(texts[0] == "success(nil)")
+    #expect(texts[1].contains("each threw"))
+  }
+
   @Test func `Nested chains are stored, and recover is code between steps`() async throws {
     try await everywhere { ledger in
       let inner = Chain("inner", undo: { (_: Int) in ledger.add("undo inner") }) { (input: Int) in
