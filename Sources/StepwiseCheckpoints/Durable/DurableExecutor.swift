@@ -202,7 +202,7 @@ struct DurableExecutorMachine<Job> {
       (self.thread, current) = (nil, nil)
       return .rest
     }
-    state = .running(hasNews: false)
+    (state, groupCount) = (.running(hasNews: false), 0)
     return .deliver
   }
 }
