@@ -443,6 +443,21 @@
       #expect(isParked == [false, false])
     }
 
+    @Test(arguments: [true, false])
+    func `A wait whose work was cancelled before it parks no run`(isEarly: Bool) {
+      var waits = DurableWaits()
+      let wait = DurableWait(end: nil, signals: ["approval"])
+      _ = waits.begin("order")
+      var isParked = [waits.wait(wait, at: "order", isCancelled: isEarly)]
+      if !isEarly { waits.cancel("order") }
+      waits.refused()
+      #expect(waits.stopping == nil)
+      _ = waits.resume("order")
+      waits.unparked()
+      isParked.append(waits.wait(wait, at: "order"))
+      #expect(isParked == [!isEarly, true])
+    }
+
     @Test
     func `A signal is received once, until the step that has received it fails`() {
       var waits = DurableWaits()

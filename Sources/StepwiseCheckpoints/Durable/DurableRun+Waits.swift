@@ -104,9 +104,10 @@ extension DurableRun {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     guard settings.host != nil else { return try await body() }
-    if state.withLock({ $0.waits.wait(wait, at: step) }) { park() }
     let result = await withTaskCancellationHandler {
       await Result.of {
+        // What is decided already waits for nothing.
+        if state.withLock({ $0.waits.wait(wait, at: step, isCancelled: Task.isCancelled) }) { park() }
         try throwIfStopped()
         return try await body()
       }

@@ -161,8 +161,9 @@ package struct DurableWaits: Sendable {
   mutating func cancel(_ key: String) { if waits[key] != nil { cancelled.insert(key) } }
 
   /// A step waits; returns whether the run is parked from now on.
-  package mutating func wait(_ wait: DurableWait, at key: String) -> Bool {
+  package mutating func wait(_ wait: DurableWait, at key: String, isCancelled: Bool = false) -> Bool {
     waits[key] = wait
+    if isCancelled { cancelled.insert(key) }
     return park()
   }
 
