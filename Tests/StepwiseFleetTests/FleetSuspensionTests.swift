@@ -13,9 +13,9 @@
     let journal = Journal()
 
     /// A fleet that stops each job that waits.
-    private func fleet() -> Fleet {
+    private func fleet(maxParked: Int = 0) -> Fleet {
       var configuration = test.fleet().configuration
-      configuration.maxParked = 0
+      configuration.maxParked = maxParked
       return Fleet(server ?? "", configuration: configuration)
     }
 
@@ -93,14 +93,70 @@
       let limit = Duration.milliseconds(1_500)
       let whole = Step("whole") { (_: Int) in try await step("approval", waitFor: String.self) }.timeout(limit)
       let order = Chain("order", undo: { [journal] (_: Int) in journal.add("undo") }) { (input: Int) in input }
-      guard form == "step" else { return order.appending(Chain(whole)) }
+      guard form != "Step" else { return order.appending(Chain(whole)) }
+      let once = RetryPolicy(maxAttempts: form == "attempts" ? 2 : 1, backoff: .none)
       return order.then("decide") { (_: Int) in
-        try await step("decision", timeout: limit) { try await step("approval", waitFor: String.self) }
+        let count = Lock(0)
+        return try await step("decision", retry: once, timeout: limit) {
+          // The limit of an attempt is not that of another one.
+          let isFirst = count.withLock { count in
+            count += 1
+            return count == 1
+          }
+          if form == "attempts", isFirst { throw Failure(text: "busy") }
+          return try await step("approval", waitFor: String.self)
+        }
+      }
+    }
+
+    // G290
+    @Test(arguments: [1_000, 0])
+    func `A signal that the body of a step receives is received once`(maxParked: Int) async throws {
+      let order = Chain("order") { (_: Int) in
+        let first = try await step("outer") {
+          do {
+            return try await step("approval", waitFor: String.self)
+          } catch {
+            return "caught"
+          }
+        }
+        try await step("nap", sleep: .milliseconds(1_200))
+        return first + (try await step("again", waitFor: String.self, signal: "approval"))
+      }
+      let fleet = fleet(maxParked: maxParked)
+      fleet.register(order)
+      try await fleet.enqueue(order, 1, id: "order")
+      try await test.withWorkers([fleet]) { () async throws in
+        if maxParked == 0 { try await fleet.waitForState(.scheduled, of: "order") }
+        for name in ["Ann", "Bob"] { try await fleet.send(name, to: "order", signal: "approval") }
+        #expect(try await fleet.result(of: "order", as: order) == "AnnBob")
+      }
+    }
+
+    // G290
+    @Test func `A signal that arrives while workers drain is neither lost nor received twice`() async throws {
+      let order = Chain("order") { (_: Int) in
+        async let other = step("other", waitFor: String.self)
+        let first = try await step("go", waitFor: String.self)
+        return first + (try await other)
+      }
+      let ids = (0..<60).map { "order-\($0)" }
+      let fleet = fleet(maxParked: 1_000)
+      fleet.register(order)
+      try await fleet.enqueue(order, ids.map { (id: $0, input: 1) })
+      for round in 0..<6 {
+        try await test.withWorkers([fleet]) { () async throws in
+          for id in ids[(round * 10)..<(round * 10 + 10)] { try await fleet.send("go", to: id, signal: "go") }
+        }
+      }
+      try await test.withWorkers([fleet]) { () async throws in
+        for id in ids { try await fleet.send("ing", to: id, signal: "other") }
+        for id in ids { #expect(try await fleet.result(of: id, as: order) == "going") }
       }
     }
 
     // G291
-    @Test(arguments: ["step", "Step"])
+    @Test(arguments: ["step", "attempts", "Step"])
     func `A time limit around a wait goes on while the run is stored`(form: String) async throws {
       let fleet = fleet()
       let order = limited(form)

@@ -195,8 +195,8 @@ extension DurableRun {
     for duration: Duration,
     by clock: any Clock<Duration>
   ) -> @concurrent @Sendable () async throws -> Void {
+    guard !position.isBody else { return beginLimit(of: duration, by: clock, in: position.scope) }
     let key = position.openWait()
-    guard !position.isBody else { return beginLimit(of: duration, by: clock, at: key) }
     let rest = state.withLock { $0.order.isStored(key) } ? .zero : remaining(of: duration, at: key)
     return { [self] in try await wait(at: key, for: duration, rest, by: clock) }
   }

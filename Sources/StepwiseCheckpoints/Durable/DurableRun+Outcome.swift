@@ -103,6 +103,10 @@ extension DurableRun {
       return try await concludeOrStop(outcome)
     } catch {
       let error = stop(throwing: error)
+      if state.withLock({ $0.isSuspended }) {
+        let stopped = CheckpointError.stopped(id: id, location: location)
+        return .cancelled(Cancellation(reason: DurableState.suspension, underlyingError: stopped))
+      }
       // The step that awaits this run has not failed: it is performed again when the outer run is resumed.
       settings.outer?.stop(throwing: error)
       return .failed(error)
@@ -129,8 +133,7 @@ extension DurableRun {
         // What has failed before is known, and need not be repeated.
         try await flush()
         let error = CheckpointError.stopped(id: id, location: location)
-        var reason = state.withLock { $0.isSuspended } ? DurableState.suspension : nil
-        if case .cancelled(let cancellation) = outcome { reason = reason ?? cancellation.reason }
+        let reason: String? = if case .cancelled(let cancellation) = outcome { cancellation.reason } else { nil }
         return .cancelled(Cancellation(reason: reason, underlyingError: error))
       }
     }

@@ -260,7 +260,7 @@ extension DurableRun {
         &state
       )
       state.log.forgetValue(of: key)
-      if let signal = state.waits.consume(at: key) { enqueue(.received(signal), &state) }
+      for signal in state.waits.consume(in: key) { enqueue(.received(signal), &state) }
       state.order.end(key)
       return number
     }

@@ -23,28 +23,34 @@ extension DurableRun {
   func beginLimit(
     of duration: Duration,
     by clock: any Clock<Duration>,
-    at key: String
+    in scope: String
   ) -> @concurrent @Sendable () async throws -> Void {
     let length = duration.clamped
     guard settings.host != nil else { return { try await clock.sleep(for: length) } }
     let now = now
-    let rest = state.withLock { state in
+    let (key, end) = state.withLock { state in
+      let key = state.waits.nextLimit(in: scope)
       // Nothing cuts off a body that runs only to be undone.
-      let end = state.isRepeated(key) ? .max : state.log.deadlines[key] ?? .max
-      state.waits.begin(limit: key, min(end, now + Int(length / .milliseconds(1))))
-      return end == .max ? length : min(length, max(.zero, .milliseconds(end - now)))
+      let stored = state.isRepeated(scope) ? nil : state.log.deadlines[key]
+      let end = min(stored ?? .max, now + Int(length / .milliseconds(1)))
+      state.waits.begin(limit: key, inBody: scope, end)
+      return (key, end)
     }
     return { [self] in
-      defer { endLimit(key) }
-      try await clock.sleep(for: rest)
+      let isOver = Lock(false)
+      defer { endLimit(key, end, isOver: isOver.withLock { $0 }) }
+      try await clock.sleep(for: min(length, max(.zero, .milliseconds(end - now))))
+      isOver.withLock { $0 = true }
     }
   }
 
-  private func endLimit(_ key: String) {
+  /// A limit that is over stays so, and one that was kept begins again with the body.
+  private func endLimit(_ key: String, _ end: Int, isOver: Bool) {
     state.withLock { state in
       state.waits.end(limit: key)
-      guard !state.isStopped, state.log.phase == .running, state.log.deadlines[key] ?? .max != .max else { return }
-      enqueue(.deadline(key, .max), &state)
+      guard !state.isStopped, state.log.phase == .running else { return }
+      let deadline = isOver ? end : state.log.deadlines[key].map { _ in .max }
+      if let deadline, state.log.deadlines[key] != deadline { enqueue(.deadline(key, deadline), &state) }
     }
   }
 
@@ -73,28 +79,39 @@ extension DurableRun {
 extension DurableRun {
   /// Stops the run after the steps in progress; at once while it only waits.
   func stopForHost() {
-    let waits = state.withLock { state -> [DurableWait]? in
+    let isStored = state.withLock { state in
       state.isStopRequested = true
-      return state.waits.isParked ? state.waits.pending : nil
+      if state.waits.isParked { enqueueLimits(&state) }
+      return state.queuedCount == state.storedCount
     }
     releaseAll()
-    if let waits { suspend(waits) }
+    if isStored { return suspendIfParked() }
+    _ = spawn(on: bodyExecutor) { [self] in
+      try? await flush()
+      suspendIfParked()
+    }
   }
 
-  /// Stops a run that only waits: its code is interrupted as by a cancellation, and no step of it begins any more.
-  private func suspend(_ waits: [DurableWait]) {
-    let (isFirst, interrupt) = state.withLock { state in
-      state.isStopRequested = true
-      // Limits in the bodies of steps go on meanwhile.
-      for (key, end) in state.waits.limits where state.log.deadlines[key] != end {
-        enqueue(.deadline(key, end), &state)
-      }
-      return (!exchange(&state.isSuspended, with: true), state.interrupt)
+  private func suspendIfParked() { suspend { $0.isParked ? $0.suspending : nil } }
+
+  /// Stops a run that only waits: its code is interrupted as by a cancellation, and it stores nothing from then on.
+  private func suspend(_ waits: (DurableWaits) -> [DurableWait]?) {
+    let (suspended, interrupt) = state.withLock { state -> ([DurableWait]?, (@Sendable (String?) -> Void)?) in
+      guard state.stopError == nil, let waits = waits(state.waits) else { return (nil, nil) }
+      (state.isSuspended, state.stopError) = (true, CancellationError())
+      return (waits, state.interrupt)
     }
-    guard isFirst else { return }
-    settings.host?.suspend(waits)
-    releaseAll()
+    guard let suspended else { return }
+    settings.host?.suspend(suspended)
     interrupt?(DurableState.suspension)
+    releaseAll()
+  }
+
+  /// Limits in the bodies of steps go on while the run is stored.
+  private func enqueueLimits(_ state: inout DurableState) {
+    for (key, end) in state.waits.limitsAroundWaits where state.log.deadlines[key] != end {
+      enqueue(.deadline(key, end), &state)
+    }
   }
 
   /// Waits; meanwhile the host may give the run's slot to another job.
@@ -130,7 +147,7 @@ extension DurableRun {
       return try await body()
     } catch {
       // Another step may receive what this one has not consumed.
-      state.withLock { _ = $0.waits.consume(at: step) }
+      state.withLock { _ = $0.waits.consume(in: step) }
       throw error
     }
   }
@@ -139,7 +156,7 @@ extension DurableRun {
     let waits = state.withLock { $0.waits.pending }
     guard let host = settings.host else { return }
     let isParked = host.park(waits)
-    if isStopped { suspend(waits) }
+    if isStopped { suspendIfParked() }
     guard !isParked else { return }
     state.withLock { $0.waits.refused() }
     executor?.notify()
@@ -147,11 +164,13 @@ extension DurableRun {
 
   /// Stops a run that only waits and that its host does not park; called when all of its code waits.
   func stopIfIdle() {
-    let (waits, isStored) = state.withLock { state in
-      (state.waits.stopping, state.queuedCount == state.storedCount)
+    let isStored = state.withLock { state -> Bool? in
+      guard state.waits.stopping != nil, !state.isStopped else { return nil }
+      enqueueLimits(&state)
+      return state.queuedCount == state.storedCount
     }
-    guard let waits, !isStopped else { return }
-    if isStored { return suspend(waits) }
+    guard let isStored else { return }
+    if isStored { return suspend(\.stopping) }
     // What has failed before is known, and need not be repeated.
     _ = spawn(on: bodyExecutor) { [self] in
       try? await flush()

@@ -95,7 +95,10 @@ package struct DurableWaits: Sendable {
   /// The steps whose waits are cancelled, and about to end: a race that is decided waits for nothing.
   private var cancelled: Set<String> = []
   /// When limits, and other waits between steps, are over, by their keys.
-  private(set) var limits: [String: Int] = [:]
+  private var limits: [String: Int] = [:]
+  /// The limits in the bodies of steps, and the places that they limit.
+  private var bodyLimits: [String: (scope: String, end: Int)] = [:]
+  private var limitCounts: [String: Int] = [:]
   /// The signals that steps have received, by their keys, until they are consumed.
   private(set) var received: [String: Int] = [:]
   /// The signals that a step cannot read, by their keys.
@@ -113,13 +116,32 @@ package struct DurableWaits: Sendable {
   /// What a run that is stopped while it is parked waits for; nothing when one of its waits is over already.
   package var pending: [DurableWait] { isWaking ? [] : allWithLimits }
 
-  private var allWithLimits: [DurableWait] { all + limits.values.map { DurableWait(end: $0) } }
+  /// What a run waits for that is stopped now; nothing when its code is to receive an end.
+  var suspending: [DurableWait] { undelivered.allSatisfy(containsWait) ? pending : [] }
+
+  private var allWithLimits: [DurableWait] {
+    all + (Array(limits.values) + limitsAroundWaits.map(\.end)).map { DurableWait(end: $0) }
+  }
+
+  /// The limits in the bodies of steps that wait there.
+  var limitsAroundWaits: [(key: String, end: Int)] {
+    bodyLimits.filter { _, limit in containsWait(limit.scope) }.map { ($0, $1.end) }
+  }
+
+  /// Returns the key of a limit in the body of a step: attempts of it begin in the same order whenever it is repeated.
+  mutating func nextLimit(in scope: String) -> String {
+    limitCounts[scope, default: 0] += 1
+    return scope + "/%limit\(limitCounts[scope] ?? 1)"
+  }
+
+  /// A limit in the body of a step begins.
+  mutating func begin(limit key: String, inBody scope: String, _ end: Int) { bodyLimits[key] = (scope, end) }
 
   /// A wait between steps begins.
   mutating func begin(limit key: String, _ end: Int?) { limits[key] = end }
 
   /// A wait between steps is over, or was left.
-  mutating func end(limit key: String) { limits[key] = nil }
+  mutating func end(limit key: String) { (limits[key], bodyLimits[key]) = (nil, nil) }
 
   /// A body begins; returns whether the run was parked.
   package mutating func begin(_ key: String) -> Bool {
@@ -197,8 +219,11 @@ package struct DurableWaits: Sendable {
   /// How many signals a step has to see at most to see one that it can receive.
   package func count(at key: String) -> Int { received.count + unreadable[key, default: []].count + 1 }
 
-  /// The signal that the step at a key has received is consumed, or the step has failed.
-  package mutating func consume(at key: String) -> Int? { received.removeValue(forKey: key) }
+  /// The signals that a step, or a step in its body, has received are consumed, or the step has failed.
+  package mutating func consume(in step: String) -> [Int] {
+    let keys = received.keys.filter { Self.isInside($0, step) }
+    return keys.compactMap { received.removeValue(forKey: $0) }.sorted()
+  }
 
   /// Whether a scope is that of a step or within it.
   static func isInside(_ scope: String, _ key: String) -> Bool {

@@ -53,7 +53,9 @@ extension Chain {
     let execute: @Sendable (CancellationToken) async throws -> StoredOutcome? = { token in
       let handle = self.start(with: run, cancelledBy: token)
       let outcome = await handle.outcome
-      let (stopError, stored) = run.state.withLock { ($0.stopError, $0.log.isEnded ? $0.log.outcome : nil) }
+      let (stopError, stored) = run.state.withLock { state in
+        (state.isSuspended ? nil : state.stopError, state.log.isEnded && !state.isSuspended ? state.log.outcome : nil)
+      }
       if let stopError { throw stopError }
       if stored != nil || run.isStopped { return stored }
       if let error = handle.undoErrors.first { throw error }
