@@ -141,7 +141,7 @@ struct Branches<Input: Sendable>: Sendable {
           let result = await Result.of { try await Self.run(core, on: input, as: branch, returning: output) }
           fork.end(at: index, hasValue: result.error == nil, with: result)
         }
-        branch = branch.next(after: core)
+        branch = branch.next(after: core.stepCount)
       }
       // A branch decides with its last step, and may have undos and handlers to call after that.
       if !outputs.isEmpty { await fork.decided() }

@@ -94,7 +94,7 @@ extension Chain {
     let code: StepCode = { frame in
       let (run, outer, recording) = (frame.run, frame.attempt, frame.recording)
       try await makeAttempts(of: run, in: outer, recording: recording) { attempt in
-        try await frame.execute(limitedTo: duration, clock, as: "timeout") { frame, limit in
+        try await TimeLimit.begin(duration, clock, in: run.journal, as: "timeout") { limit in
           try await frame.execute(in: attempt, within: limit)
         }
       }
@@ -122,7 +122,7 @@ extension Chain {
       let (run, outer, recording) = (frame.run, frame.attempt, frame.recording)
       try await makeAttempts(of: run, in: outer, isAbandonable: true, recording: recording) { attempt in
         guard let attempt else { return }
-        try await frame.execute(limitedTo: duration, clock, as: "abandon") { frame, limit in
+        try await TimeLimit.begin(duration, clock, in: run.journal, as: "abandon") { limit in
           try await frame.execute(in: attempt, abandonedAfter: limit, discarding: discard)
         }
       }
@@ -136,10 +136,10 @@ extension Chain {
   public nonisolated func executor(_ executor: any TaskExecutor) -> Chain {
     let code: StepCode = { frame in
       let segment = frame.covered
-      guard let journal = frame.run.journal else {
-        return try await onExecutor(executor) { try await frame.execute(segment: segment) }
+      guard frame.run.journal == nil else {
+        return try await BodyExecutor.$chosen.bind(executor) { try await frame.execute(segment: segment) }
       }
-      try await journal.withBodies(on: executor) { try await frame.execute(segment: segment) }
+      try await onExecutor(executor) { try await frame.execute(segment: segment) }
     }
     return Chain(path.appending(.covering(how: "executor", code)))
   }

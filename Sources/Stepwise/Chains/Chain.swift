@@ -41,7 +41,7 @@ public actor Chain<Input: Sendable, Output: Sendable> {
   /// The cancellation is in effect when this method returns: the running step of each run is interrupted, however the run
   /// was begun.
   public nonisolated func cancelRuns(reason: String? = nil) {
-    core.registry.cancel(CancellationRequest(.cancelRuns, reason: reason), of: core)
+    core.registry.cancel(CancellationRequest(.cancelRuns, reason: reason), of: ObjectIdentifier(core))
   }
 
   /// Waits until no run is in flight.
@@ -125,7 +125,7 @@ extension Chain {
 
   /// The name of the chain, or of its first step.
   package nonisolated var storedName: String {
-    path.identity.name ?? ChainStep(index: 0, name: core.name(at: 0)).description
+    path.identity.name ?? ChainStep(index: 0, name: core.summary.names[0]).description
   }
 
   /// Runs the chain with a journal.

@@ -18,7 +18,7 @@ public class Run<Output: Sendable>: @unchecked Sendable {  // Safety: one Sendab
 
   deinit {
     // All its subscribers are gone, too.
-    if handle.coalesced == nil { handle.recorder.forget() }
+    if handle.run.performing === handle.run { handle.recorder.forget() }
     handle.run.forget()
   }
 }
@@ -92,10 +92,10 @@ extension Run {
   /// The step that failed, once the run has failed; nil while it runs, when it has a value and when it was cancelled.
   ///
   /// It is available before code that awaits the run resumes, and before ``ChainEvent/ended(_:)`` is received.
-  public var failedStep: ChainStep? { handle.run.failedStep }
+  public var failedStep: ChainStep? { isFinished ? handle.run.failedStep : nil }
 
   /// The errors of undos so far.
-  public var undoErrors: [UndoError] { (handle.coalesced ?? handle.run).undoErrors }
+  public var undoErrors: [UndoError] { handle.run.performing.undoErrors }
 
   /// The events of the run from its start, for any number of subscribers, at any time.
   ///
@@ -120,9 +120,6 @@ struct RunHandle: Sendable {
   let run: Execution
   let task: Task<Void, any Error>
   let recorder: RunRecorder
-
-  /// The run that this one has joined.
-  var coalesced: Execution? { (run as? JoinedRun)?.coalesced.settled }
 }
 
 extension ChainCore {
@@ -140,20 +137,17 @@ extension ChainCore {
   ) -> RunHandle {
     var input: ValueSlot? = input
     if let coalescing, coalescing.applies(with: journal) {
-      return Scope.withToken(token) { startJoined(input.take() ?? ValueSlot(), priority: priority, coalescing) }
+      return Scope.withToken(token) {
+        let run = JoinedRun(self, on: input.take() ?? ValueSlot(), as: nil, hasHandle: true, coalescing)
+        let task = launch(run, priority: priority)
+        // It shows the events of the run that it has joined.
+        return RunHandle(run: run, task: task, recorder: run.performing.recording?.recorder ?? run.ownRecorder)
+      }
     }
     return start(priority: priority, cancelledBy: token) { recorder in
       let input = input.take() ?? ValueSlot()
-      return Execution(self, entrance: entrance, input: input, with: journal, for: recorder)
+      return Execution(of: self, entrance: entrance, input: input, with: journal, for: recorder)
     }.handle
-  }
-
-  /// Starts a run that joins a coalesced one, and shows that one's events.
-  func startJoined(_ input: consuming ValueSlot, priority: TaskPriority?, _ coalescing: Coalescing) -> RunHandle {
-    let key = coalescing.inputKey(input)
-    let run = JoinedRun(self, as: nil, hasHandle: true)
-    let task = launch(run, on: input, key, coalescing, priority: priority)
-    return RunHandle(run: run, task: task, recorder: run.coalesced.settled?.recording?.recorder ?? run.ownRecorder)
   }
 
   func start<Made: Execution>(
@@ -165,6 +159,41 @@ extension ChainCore {
       let recorder = makeRecorder()
       let run = makeRun(recorder)
       return (run, RunHandle(run: run, task: launch(run, priority: priority), recorder: recorder))
+    }
+  }
+}
+
+// MARK: - What a handle reads of its run
+
+extension Execution {
+  /// Releases the output, which no one can read any more.
+  func forget() {
+    _ = state.withLock { state -> ValueSlot? in
+      state.isForgotten = true
+      return state.machine.outcome == nil ? nil : state.value.take()
+    }
+  }
+
+  /// Returns a copy of the output of a run that has completed and whose output is not released, or throws its error.
+  func output<Value: Sendable>() throws -> Value {
+    try state.withLock { state in
+      let outcome = state.machine.outcome
+      try outcome?.get()
+      // An optional of the value would have its type looked up.
+      switch state.value {
+      case .some(let output) where outcome != nil: return output.copy(as: Value.self)
+      // Safety: Callers have waited for the completion, and release the output themselves or retain the run's handle.
+      default: preconditionFailure("The output of a run was read before its end or after its release.")
+      }
+    }
+  }
+
+  func outcome<Value: Sendable>() -> Outcome<Value> {
+    do {
+      return .resolved(try output())
+    } catch {
+      if case .cancelled(let cancellation) = completed { return .cancelled(cancellation) }
+      return .failed(error)
     }
   }
 }

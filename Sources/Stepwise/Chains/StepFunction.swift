@@ -257,6 +257,6 @@ public func steps<Value: Sendable>(
   let call = try StepCall(name)
   let options = RetryOptions(retry, clock, isLimited: timeout != nil)
   return try await call.performSteps(name, options, if: isRetryable) {
-    try await call.limitedSteps(name, to: timeout, clock, body)
+    try await call.limited(name, to: timeout, clock, body)
   }
 }

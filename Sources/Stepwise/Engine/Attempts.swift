@@ -1,78 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
-/// One attempt at some steps of a run, which may fail, or be abandoned, although the run continues.
-final class Attempt: Sendable {
-  let run: Execution
-  /// The attempt around it in the same run.
-  let outer: Attempt?
-  let undos = UndoStack()
-  /// The calls of `step` in flight here; those in an attempt count where the attempt is.
-  let calls = InFlightCounter()
-  private let isAbandonable: Bool
-  /// The innermost attempt around it that the run may abandon.
-  private let abandonable: Attempt?
-  private let hasFailed = Atomic(false)
-  /// Of an attempt that the run may abandon, those inside that have not ended, which the run would not wait for.
-  private let inner = Lock<[ObjectIdentifier: Attempt]>([:])
-
-  init(of run: Execution, in outer: Attempt?, isAbandonable: Bool) {
-    self.run = run
-    self.outer = outer
-    self.isAbandonable = isAbandonable
-    abandonable = outer.flatMap { $0.isAbandonable ? $0 : $0.abandonable }
-    abandonable?.inner.withLock { $0[ObjectIdentifier(self)] = self }
-  }
-
-  /// This attempt and those around it.
-  var selfAndOuter: some Sequence<Attempt> { sequence(first: self, next: \.outer) }
-
-  /// This attempt and those around it that the run may abandon.
-  private var abandonables: some Sequence<Attempt> {
-    sequence(first: isAbandonable ? self : abandonable, next: { $0?.abandonable }).lazy.compactMap(\.self)
-  }
-
-  /// The innermost attempt here that is still awaited separately from what is around it.
-  var counting: Attempt? { abandonables.first { !$0.calls.isClosed } }
-
-  /// Whether the run has stopped waiting for the work here.
-  var isAbandoned: Bool { abandonables.contains { $0.calls.hasEndedWithoutValue } }
-
-  /// The run stops waiting for the work here.
-  func abandon() {
-    calls.abandon()
-    run.cancelAbandoned()
-  }
-
-  /// Whether what completes here now is undone at once.
-  var undoesAtOnce: Bool {
-    // Without the first check, attempts nested thousands deep take quadratic time.
-    let hasFailed = run.hasFailedAttempt.load(ordering: .acquiring)
-    return isAbandoned || hasFailed && selfAndOuter.contains { $0.hasFailed.load(ordering: .acquiring) }
-  }
-
+extension Attempt {
   /// The work here has failed: undoes what it has completed, shielded from cancellation.
   func fail(_ recording: Recording?) async {
-    hasFailed.store(true, ordering: .releasing)
-    run.hasFailedAttempt.store(true, ordering: .releasing)
+    setFailed()
     await run.undoShielded(UndoStack.Undo.newestFirst(takeUndos()), recording: recording)
   }
 
   /// Passes the undos of what has completed here on to what is around it.
   func passUndosOn() async { await run.adopt(takeUndos(), in: outer) }
-
-  private func takeUndos() -> [UndoStack.Undo] {
-    _ = abandonable?.inner.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-    guard isAbandonable else { return undos.close() }
-    var (attempts, undos) = ([self], [UndoStack.Undo]())
-    while let attempt = attempts.popLast() {
-      undos += attempt.undos.close()
-      attempts += attempt.inner.withLock { exchange(&$0, with: [:]).values }
-    }
-    return undos
-  }
 }
 
 /// Makes attempts at some work until one succeeds or none follows; every retry and every time limit does.

@@ -4,7 +4,7 @@
 /// A chain prepared for running, with its types erased: the path of its elements as one array, and the supervision of its
 /// runs.
 @usableFromInline
-final class ChainCore: Sendable {
+final class ChainCore: DescribedChain, @unchecked Sendable {  // Safety: it has constants alone.
   struct Operation: Sendable {
     enum Kind {
       case step, chains, recover, covering
@@ -42,23 +42,19 @@ final class ChainCore: Sendable {
   let operations: [Operation]
   /// The positions of the operations that cover everything before them.
   let coveringPositions: [Int]
-  let stepCount: Int
   let errorHandlers: [ErrorHandler]
   let finallyHandlers: [FinallyHandler]
   /// How its runs join one; nil when each is on its own.
   let coalescing: Coalescing?
   /// How its runs enter its gate; nil when they overlap freely.
   let entrance: Entrance?
-  /// The name and the observers, if it has any.
-  let identity: ChainIdentity
   let counter = InFlightCounter()
-  private let madeSummary = Lock<ChainSummary?>(nil)
+
   /// The runs in flight of the chains that begin with the same element, and their token.
-  let registry: RunRegistry
+  var registry: RunRegistry { node.registry }
 
   init(_ path: Path) {
     node = path.node
-    identity = path.identity
     // Last one first, since a node knows only the one before it.
     let nodes = sequence(first: path.node, next: \.parent)
     let (count, stepCount) = nodes.reduce((0, 0)) { ($0.0 + 1, $0.1 + $1.stepCount) }
@@ -69,9 +65,7 @@ final class ChainCore: Sendable {
     var finallyHandlers: [FinallyHandler] = []
     var overlap: Overlap?
     var coalescing: Coalescing?
-    var first = node
     for node in nodes {
-      first = node
       stepsBefore -= node.stepCount
       func add(_ kind: Operation.Kind, _ code: @escaping StepCode, isUndoable: Bool = false) {
         let before = UInt32(clamping: stepsBefore)
@@ -88,18 +82,15 @@ final class ChainCore: Sendable {
       case .coalesced(let key): coalescing = coalescing ?? Coalescing(key)
       }
     }
-    registry = first.registry.value
     operations.reverse()
     self.operations = operations
     coveringPositions = operations.indices.filter { operations[$0].kind == .covering }
-    self.stepCount = stepCount
     self.errorHandlers = errorHandlers.reversed()
     self.finallyHandlers = finallyHandlers
     self.coalescing = coalescing
     entrance = overlap.flatMap { Entrance($0) }
+    super.init(path.identity, stepCount: stepCount)
   }
-
-  var hasHandlers: Bool { !errorHandlers.isEmpty || !finallyHandlers.isEmpty }
 
   /// Whether an operation is code between steps: a `recover`, and the only closure of its chain unless it can be undone,
   /// whatever is appended to the chain.
@@ -113,19 +104,12 @@ final class ChainCore: Sendable {
     return !operations.dropFirst().contains { $0.kind == .step && !$0.node.isReusable }
   }
 
-  /// The name of the step that so many others precede in the chain.
-  func name(at offset: Int) -> String? { summary.names[offset] }
-
   /// Returns what records a run that starts here, apart from the calling task.
   func makeRecorder() -> RunRecorder {
     RunRecorder(of: summary, .make(for: summary, identity.observers, in: Scope.current.context?.observation))
   }
 
-  /// What records and errors need of the chain; made for the first of them.
-  ///
-  /// Retaining it does not retain the steps.
-  var summary: ChainSummary {
-    if let summary = madeSummary.withLock({ $0 }) { return summary }
+  override var names: [Int: String] {
     var names: [Int: String] = [:]
     var pending = [(chain: self, firstStep: 0)]
     while let (chain, first) = pending.popLast() {
@@ -142,9 +126,7 @@ final class ChainCore: Sendable {
         }
       }
     }
-    let summary = ChainSummary(identity: identity, stepCount: stepCount, names: names)
-    madeSummary.withLock { $0 = summary }
-    return summary
+    return names
   }
 }
 
@@ -202,26 +184,29 @@ extension ChainCore {
     let scope = Scope.current
     if let entrance, scope.isBlocking(entrance.gate) { throw ChainError.reentrant }
     if let coalescing, coalescing.applies(to: branch, with: journal) {
-      return try await runJoined(input, as: branch, coalescing)
-    }
-    if let journal, let outer = Scope.currentJournal, !outer.isInStep {
-      // Between the steps of a run with another journal, the steps are not theirs.
-      let run = Execution(self, entrance: entrance, input: input, with: journal)
-      return await outer.offExecutor(isOrdered: true) { await run.awaited(self.launch(run)) }
+      let run = JoinedRun(self, on: input, as: branch, hasHandle: false, coalescing)
+      if let coalesced = coalescing.run(for: run.inputKey), scope.runsInFlight.contains(where: { $0 === coalesced }) {
+        throw ChainError.reentrant
+      }
+      return await run.awaited(launch(run))
     }
     let outer = branch == nil && journal == nil && !identity.isProgression ? scope.innermostRun : nil
     let outerJournal = outer?.stepJournal ?? outer?.journal
-    guard let outerJournal, !outerJournal.isInStep else {
-      let run = Execution(self, entrance: entrance, input: input, as: branch, with: journal, around: outerJournal)
-      return await run.awaited(launch(run))
+    let run = Execution(
+      of: self,
+      entrance: entrance,
+      input: input,
+      as: branch,
+      with: journal,
+      around: outerJournal
+    )
+    if journal != nil, let outer = Scope.currentJournal, !outer.isInStep {
+      // Between the steps of a run with another journal, the steps are not theirs.
+      return await outer.offExecutor(isOrdered: true) { await run.awaited(self.launch(run)) }
     }
+    guard let outerJournal, !outerJournal.isInStep else { return await run.awaited(launch(run)) }
     // Between the steps of a run with a journal, its steps are theirs.
-    var input: ValueSlot? = input
-    return try await outerJournal.inside(outerJournal.open("chain"), branch: nil) {
-      let input = input.take() ?? ValueSlot()
-      let run = Execution(self, entrance: entrance, input: input, around: outerJournal)
-      return await run.awaited(launch(run))
-    }
+    return try await outerJournal.inside(outerJournal.open("chain"), branch: nil) { await run.awaited(launch(run)) }
   }
 
   /// Admits a run and starts its task.
@@ -229,25 +214,27 @@ extension ChainCore {
   /// Admission is decided before this method returns, so that it follows the order of the calls. A run that is already
   /// cancelled is not admitted, so that it displaces no other run.
   func launch(_ run: Execution, priority: TaskPriority? = nil) -> Task<Void, any Error> {
-    begin(run)
-    if !run.hasRequest { run.enterGate() }
+    // Before it is counted: what sees it in flight can cancel it.
+    run.tie(to: registry, of: ObjectIdentifier(self))
+    // The runs that join a coalesced one are counted instead of it.
+    if coalescing == nil || !(run is CoalescedRun) { counter.begin() }
+    RunsBegun.forEach { $0.begin() }
+    if !run.hasRequest {
+      if let coalescing, let run = run as? JoinedRun {
+        join(run, coalescing, priority: priority)
+      } else if run.entrance != nil {
+        run.enterGate()
+      }
+    }
     let task = spawn(priority: priority) { () async throws -> Void in await self.runToEnd(run) }
     run.attach(task)
     return task
   }
 
-  /// A run is in flight, and can be cancelled.
-  func begin(_ run: Execution) {
-    // Before it is counted: what sees it in flight can cancel it.
-    run.tie(to: registry)
-    // The runs that join a coalesced one are counted instead of it.
-    if !run.isCoalesced { counter.begin() }
-    RunsBegun.forEach { $0.begin() }
-  }
-
   // Isolated to a parameter that is nil: a concurrent function would switch executors twice more, to bind the scope.
   @inline(never)
   private func runToEnd(_ run: Execution, on actor: isolated (any Actor)? = nil) async {
+    if let coalescing, let run = run as? JoinedRun { return await wait(run, coalescing) }
     var frame = Frame(self, run, slot: run.takeValue(), recording: run.recording)
     if !run.isDirect, let outcome = await run.prepare(&frame.slot, error: &frame.pendingError) {
       run.recording?.endRun(outcome, through: run.cancellationSource) { frame.slot.erased }
@@ -262,12 +249,13 @@ extension ChainCore {
   @inline(never)
   func complete(_ run: Execution, _ outcome: Outcome<Void>, _ slot: consuming ValueSlot) {
     if run.entrance != nil { run.leaveGate() }
-    if run.isCoalesced, let run = run as? CoalescedRun { coalescing?.end(run) }
+    let coalesced = coalescing.flatMap { _ in run as? CoalescedRun }
+    if let coalesced { coalescing?.end(coalesced) }
     run.complete(outcome, slot)
-    if !run.isCoalesced { counter.end() }
+    if coalesced == nil { counter.end() }
     RunsBegun.forEach { $0.end() }
     if run.hasHandle, let recorder = run.recording?.recorder {
-      recorder.end(outcome.map { recorder.output(of: run, isShared: run.isCoalesced) })
+      recorder.end(outcome.map { recorder.output(of: run, isShared: coalesced != nil) })
     }
     // Last: what awaits the run resumes while nothing is left to do here.
     run.completion.settle(())

@@ -87,8 +87,6 @@ final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its su
   let keyHash: Int
   let task = OnceCell<Task<Void, any Error>>()
 
-  override var isCoalesced: Bool { true }
-
   init(
     _ core: ChainCore,
     _ input: consuming ValueSlot,
@@ -98,69 +96,52 @@ final class CoalescedRun: Execution, @unchecked Sendable {  // Safety: as its su
   ) {
     inputKey = key
     keyHash = hash
-    super.init(core, entrance: core.entrance, input: input, for: core.makeRecorder())
+    super.init(of: core, entrance: core.entrance, input: input, for: core.makeRecorder())
     state.withLock { $0.caller = caller }
   }
 }
 
 /// A run that waits for a coalesced one instead of performing steps.
 final class JoinedRun: Execution, @unchecked Sendable {  // Safety: as its superclass.
+  let inputKey: any Hashable & Sendable
   /// Empty when the run was cancelled before it joined one.
   let coalesced = OnceCell<CoalescedRun>()
   /// Ends with the run, when there is no coalesced one to observe.
   let ownRecorder: RunRecorder
 
-  init(_ core: ChainCore, as branch: Branch?, hasHandle: Bool) {
+  override var performing: Execution { coalesced.settled ?? self }
+
+  init(_ core: ChainCore, on input: consuming ValueSlot, as branch: Branch?, hasHandle: Bool, _ coalescing: Coalescing)
+  {
     ownRecorder = RunRecorder(of: core.summary, nil)
-    super.init(core, entrance: nil, input: ValueSlot(), as: branch, hasHandle: hasHandle, isRecorded: false)
+    inputKey = coalescing.inputKey(input)
+    super.init(of: core, entrance: nil, input: input, as: branch, hasHandle: hasHandle, isRecorded: false)
   }
 }
 
 // MARK: - Running
 
 extension ChainCore {
-  /// Runs the chain by joining a coalesced run, which the caller's task awaits and leaves when it is cancelled.
-  ///
-  /// - Throws: ``ChainError/reentrant`` when the coalesced run would wait for itself.
-  func runJoined(_ input: consuming ValueSlot, as branch: Branch?, _ coalescing: Coalescing) async throws -> Execution {
-    let key = coalescing.inputKey(input)
-    if let coalesced = coalescing.run(for: key), Scope.current.runsInFlight.contains(where: { $0 === coalesced }) {
-      throw ChainError.reentrant
-    }
-    let run = JoinedRun(self, as: branch, hasHandle: false)
-    return await run.awaited(launch(run, on: input, key, coalescing))
-  }
-
-  /// Begins a run that joins a coalesced one before this method returns, in the order of the calls.
-  func launch(
-    _ joined: JoinedRun,
-    on input: consuming ValueSlot,
-    _ key: any Hashable & Sendable,
-    _ coalescing: Coalescing,
-    priority: TaskPriority? = nil
-  ) -> Task<Void, any Error> {
-    begin(joined)
-    if !joined.hasRequest {
-      let caller = joined.hasHandle ? nil : Scope.current.runInFlight
-      var input: ValueSlot? = input
-      // Neither a token around the first caller nor its run cancels what others wait for.
-      Scope.$current.withValue(Scope.current.ofCoalescedRuns) {
-        let (run, isNew) = coalescing.join(key) { hash in
-          CoalescedRun(self, input.take() ?? ValueSlot(), key, hash: hash, for: caller)
-        }
-        joined.coalesced.settle(run)
-        if isNew { return _ = run.task.settle(launch(run, priority: priority)) }
-        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-          run.task.settled?.escalatePriority(to: priority ?? Task.currentPriority)
-        }
+  /// Joins the coalesced run for the key of a run, or begins one.
+  func join(_ joined: JoinedRun, _ coalescing: Coalescing, priority: TaskPriority?) {
+    let caller = joined.hasHandle ? nil : Scope.current.runInFlight
+    // Neither a token around the first caller nor its run cancels what others wait for.
+    Scope.$current.withValue(Scope.current.ofCoalescedRuns) {
+      let (run, isNew) = coalescing.join(joined.inputKey) { hash in
+        CoalescedRun(self, joined.takeValue(), joined.inputKey, hash: hash, for: caller)
+      }
+      joined.coalesced.settle(run)
+      if isNew { return _ = run.task.settle(launch(run, priority: priority)) }
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+        run.task.settled?.escalatePriority(to: priority ?? Task.currentPriority)
       }
     }
-    let task = spawn(priority: priority) { () async throws -> Void in await self.wait(joined, coalescing) }
-    joined.attach(task)
-    return task
   }
 
-  private func wait(_ joined: JoinedRun, _ coalescing: Coalescing) async {
+  /// Waits for the coalesced run, which the joined one leaves when it is cancelled.
+  func wait(_ joined: JoinedRun, _ coalescing: Coalescing) async {
+    // The input, unless the coalesced run has it.
+    _ = joined.takeValue()
     var output = ValueSlot()
     let outcome = await outcome(of: joined, coalescing, &output)
     if joined.coalesced.settled == nil { joined.ownRecorder.end(outcome.map { joined }) }
@@ -192,5 +173,18 @@ extension ChainCore {
       return joined.decide(with: cancellation.underlyingError ?? CancellationError())
     case nil: return joined.decide(with: CancellationError())
     }
+  }
+}
+
+extension Execution {
+  /// A slot with a copy of the output.
+  fileprivate func copyOutput() -> ValueSlot {
+    let copy: ValueSlot? = state.withLock { state in
+      switch state.value {
+      case .some(let output): return output.copied()
+      case nil: return nil
+      }
+    }
+    return copy ?? ValueSlot()
   }
 }

@@ -123,10 +123,10 @@ extension Execution {
   // MARK: - Sources
 
   /// Registers the run with what can cancel it, and cancels it if that has happened.
-  func tie(to registry: RunRegistry) {
+  func tie(to registry: RunRegistry, of chain: ObjectIdentifier) {
     let scope = Scope.current
     var ties = Ties()
-    ties.registry = (registry, registry.add(self))
+    ties.registry = (registry, registry.add(self, of: chain))
     // A run that contains this one as a step passes the cancellations of tokens on.
     if branch == nil, let tokens = context?.tokens {
       ties.tokens = tokens.map { token in
@@ -157,13 +157,6 @@ extension Execution {
   }
 
   private func removeTarget(_ key: OrderedSlots<Target>.Key) { _ = state.withLock { $0.targets.remove(key) } }
-
-  /// Cancels the runs that began in work which the run has abandoned.
-  func cancelAbandoned() {
-    for case .run(let run) in state.withLock({ $0.targets.elements }) where run.origin?.attempt?.isAbandoned ?? false {
-      run.cancel(CancellationRequest(.abandonment))
-    }
-  }
 
   /// Waits, in a separate task, in such a way that any cancellation of the run ends the wait.
   ///
@@ -209,15 +202,17 @@ extension Execution {
   private func waitForEnd(of task: Task<Void, any Error>) async {
     // The runtime raises the priority of what a task awaits by recursion, for which thousands of runs are too many.
     guard depth % 256 == 255 else { return _ = await task.result }
-    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-      return await completion.valueIgnoringCancellation()
-    }
-    await withTaskPriorityEscalationHandler {
-      // An escalation may have occurred before the handler was registered.
-      task.escalatePriority(to: Task.currentPriority)
-      await completion.valueIgnoringCancellation()
-    } onPriorityEscalated: { _, priority in
-      _ = spawn(priority: priority) { task.escalatePriority(to: priority) }
+    await raisingPriority(of: task) { await completion.valueIgnoringCancellation() }
+  }
+}
+
+extension Attempt {
+  /// The run stops waiting for the work here, and cancels the runs that began in it.
+  func abandon() {
+    calls.abandon()
+    for case .run(let run) in run.state.withLock({ $0.targets.elements })
+    where run.origin?.attempt?.isAbandoned ?? false {
+      run.cancel(CancellationRequest(.abandonment))
     }
   }
 }

@@ -2,6 +2,12 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Execution {
+  /// The errors of the undos of this run and of its branches.
+  var undoErrors: [UndoError] { undosIfAny?.errors ?? [] }
+
+  /// Those that the handlers have not received.
+  var unreportedUndoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
+
   /// Undoes steps, in this order, and returns the errors.
   @concurrent func undo(_ undos: [UndoStack.Undo], recording: Recording?) async -> [UndoError] {
     var errors: [UndoError] = []
@@ -48,6 +54,20 @@ extension Execution {
   func add(undoErrors errors: [UndoError]) {
     guard !errors.isEmpty else { return }
     for run in sequence(first: self, next: \.container) { run.undos.add(errors) }
+  }
+
+  /// Stores how to undo a step that has completed, unless it has failed because its value cannot be stored: then it is undone
+  /// at once, and the error is thrown.
+  func adopt(
+    _ undo: UndoStack.Undo,
+    in attempt: Attempt?,
+    unless error: (any Error)?,
+    _ recording: Recording?
+  ) async throws {
+    guard let error else { return await adopt([undo], in: attempt) }
+    await undoShielded([undo], recording: recording, isOrdered: false)
+    await journal?.endUnstored(undo.number)
+    throw error
   }
 
   /// Stores how to undo steps that have completed: in an attempt, or in the run.

@@ -12,7 +12,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   struct State: ~Copyable {
     var machine: RunMachine
     /// Nil once the run has completed: a task that a step created may live on, and retains the run.
-    var core: ChainCore?
+    var chain: DescribedChain?
     /// The input until the run begins, and the output once it has completed.
     var value: ValueSlot?
     /// Whether no one can read the output any more.
@@ -23,7 +23,7 @@ package class Execution: AnyBox, @unchecked Sendable {
     /// The step that the run failed at, as soon as that is decided.
     var failedStep: ChainStep?
     /// The fork into the chains that form, or formed last, a step of this run.
-    var fork: Fork?
+    var fork: Fork<Execution>?
     var undos: UndoStack?
     /// What the gate knows it by, until it leaves.
     var gateID: GateID?
@@ -50,6 +50,8 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Whether the journal is that of this run.
   let ownsJournal: Bool
   let hasHandle: Bool
+  /// Whether it is the run of a progression that no chain of the user runs.
+  let isProgression: Bool
   /// The tokens and observers around the run.
   private let ownContext: Context?
   /// The step or run that it began inside; nil for most runs.
@@ -90,7 +92,7 @@ package class Execution: AnyBox, @unchecked Sendable {
 
   /// Creates a run that the current task awaits or, with a recorder, one that belongs to a handle.
   init(
-    _ core: ChainCore,
+    of chain: DescribedChain,
     entrance: Entrance?,
     input: consuming ValueSlot,
     as branch: Branch? = nil,
@@ -104,18 +106,19 @@ package class Execution: AnyBox, @unchecked Sendable {
     let hasHandle = hasHandle ?? (recorder != nil)
     let context = hasHandle ? scope.context?.ofStartedRuns : scope.context
     let caller = hasHandle ? nil : scope.runInFlight
-    origin = hasHandle ? nil : .make(in: scope, as: branch, stepCount: core.stepCount)
+    origin = hasHandle ? nil : .make(in: scope, as: branch, stepCount: chain.stepCount)
     let isInStep = outerJournal?.isInStep ?? false
     self.journal = branch?.container.journal ?? journal ?? (isInStep ? nil : outerJournal)
     stepJournal = branch?.container.stepJournal ?? (isInStep ? outerJournal : nil)
     ownsJournal = journal != nil
     self.hasHandle = hasHandle
-    recording = isRecorded ? Self.recording(of: core, recorder, as: branch, in: context?.observation) : nil
+    isProgression = chain.identity.isProgression
+    recording = isRecorded ? Self.recording(of: chain, recorder, as: branch, in: context?.observation) : nil
     depth = caller.map { $0.depth + 1 } ?? 0
     self.entrance = entrance
     let machine = RunMachine(isGated: entrance != nil)
     let first = branch?.firstStep ?? 0
-    state = Lock(State(machine: machine, core: core, value: input, stepIndex: first, caller: consume caller))
+    state = Lock(State(machine: machine, chain: chain, value: input, stepIndex: first, caller: consume caller))
     ownContext = consume context
   }
 
@@ -127,7 +130,7 @@ package class Execution: AnyBox, @unchecked Sendable {
 
   /// Returns nil when nothing records a run that starts.
   private static func recording(
-    of chain: ChainCore,
+    of chain: DescribedChain,
     _ own: RunRecorder?,
     as branch: Branch?,
     in observation: ObservationScope?
@@ -144,7 +147,6 @@ package class Execution: AnyBox, @unchecked Sendable {
 
   /// Whether a journal knows the steps of the run, or is that of a step around them.
   final var isJournaled: Bool { journal != nil || stepJournal != nil }
-  final var core: ChainCore? { state.withLock { $0.core } }
   /// The tokens around the run, and the observers of what starts in it.
   final var context: Context? { recording?.observation.map { (ownContext ?? .empty).observed(by: $0) } ?? ownContext }
   final var branch: Branch? { origin?.branch }
@@ -166,8 +168,8 @@ package class Execution: AnyBox, @unchecked Sendable {
     }
   }
 
-  /// Whether other runs join it, which are counted instead of it.
-  var isCoalesced: Bool { false }
+  /// The run that performs the steps: this one, or the one that it has joined.
+  var performing: Execution { self }
 
   // MARK: - Handlers of a job
 
@@ -194,140 +196,13 @@ package class Execution: AnyBox, @unchecked Sendable {
   @usableFromInline package final var any: any Sendable { state.withLock { $0.value?.erased ?? () } }
 }
 
-// MARK: - The gate
+// MARK: - The current step, and the one that fails
 
 extension Execution {
-  /// Whether it waits for its gate.
-  var isWaiting: Bool { state.withLock { $0.machine.isWaiting } }
-
-  /// Whether it has passed its gate, or needs to pass none.
-  var isAdmitted: Bool { state.withLock { $0.machine.isAdmitted } }
-
-  /// Arrives at the gate, if there is one, and cancels a run that is refused or displaced.
-  func enterGate() {
-    guard let entrance else { return }
-    let request = CancellationRequest(.overlapPolicy, reason: entrance.policy)
-    switch entrance.gate.arrive(self, by: entrance) {
-    case .admit(let id):
-      state.withLock { state in
-        state.gateID = id
-        state.machine.admit()
-      }
-    case .refuse: cancel(request)
-    case .wait(let id, let displaced):
-      for run in displaced { run.cancel(request) }
-      state.withLock { $0.gateID = id }
-    }
-  }
-
-  private var admission: Once<Void> { state.withLock { $0.admission.stored(or: Once()) } }
-
-  func admit() {
-    state.withLock { $0.machine.admit() }
-    admission.settle(())
-  }
-
-  /// Makes room at the gate, or leaves its queue.
-  func leaveGate() { if let id = state.withLock({ $0.gateID }) { entrance?.gate.leave(id) } }
-
-  /// Whether the run takes up room at a gate.
-  func occupies(_ gate: Gate) -> Bool { gate === entrance?.gate && isAdmitted && !isCompleted }
-}
-
-// MARK: - Values
-
-extension Execution {
-  /// Stores the input of a run that was created without one.
-  func put(_ input: consuming ValueSlot) {
-    var input: ValueSlot? = input
-    state.withLock { $0.value = input.take() }
-  }
-
-  /// Removes the input, or the output; empty when it was removed before.
-  func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
-
-  /// A slot with a copy of the output.
-  func copyOutput() -> ValueSlot {
-    let copy: ValueSlot? = state.withLock { state in
-      switch state.value {
-      case .some(let output): return output.copied()
-      case nil: return nil
-      }
-    }
-    return copy ?? ValueSlot()
-  }
-
-  /// Removes the output of a run that has completed, or throws its error.
-  @usableFromInline
-  func takeOutput() throws -> ValueSlot {
-    try completed?.get()
-    return takeValue()
-  }
-
-  /// Releases the output, which no one can read any more.
-  func forget() {
-    _ = state.withLock { state -> ValueSlot? in
-      state.isForgotten = true
-      return state.machine.outcome == nil ? nil : state.value.take()
-    }
-  }
-
-  /// Returns a copy of the output of a run that has completed and whose output is not released, or throws its error.
-  func output<Value: Sendable>() throws -> Value {
-    try state.withLock { state in
-      let outcome = state.machine.outcome
-      try outcome?.get()
-      // An optional of the value would have its type looked up.
-      switch state.value {
-      case .some(let output) where outcome != nil: return output.copy(as: Value.self)
-      // Safety: Callers have waited for the completion, and release the output themselves or retain the run's handle.
-      default: preconditionFailure("The output of a run was read before its end or after its release.")
-      }
-    }
-  }
-
-  func outcome<Value: Sendable>() -> Outcome<Value> {
-    do {
-      return .resolved(try output())
-    } catch {
-      if case .cancelled(let cancellation) = completed { return .cancelled(cancellation) }
-      return .failed(error)
-    }
-  }
-}
-
-// MARK: - Undos
-
-extension Execution {
-  /// What to undo, created when it is first needed.
-  var undos: UndoStack { state.withLock { $0.undos.stored(or: UndoStack()) } }
-
-  var undosIfAny: UndoStack? { state.withLock { $0.undos } }
-
-  /// The errors of the undos of this run and of its branches.
-  var undoErrors: [UndoError] { undosIfAny?.errors ?? [] }
-
-  /// Those that the handlers have not received.
-  var unreportedUndoErrors: [UndoError] { undosIfAny?.unreported ?? [] }
-}
-
-// MARK: - The current step
-
-extension Execution {
-  /// The current step, the first one of concurrent chains; the step that ended last when none is running.
-  var currentStep: ChainStep {
-    var run = self
-    while let inner = run.state.withLock({ $0.fork })?.firstRunning { run = inner }
-    return run.plannedStep
-  }
-
-  /// The step whose error ends the run: a call of `step` that threw it, or the planned step that began last; of chains
-  /// that ran as a step, their step that ended them.
-  func failedStep(with error: any Error) -> ChainStep { failedCall(with: error)?.step ?? plannedStep }
-
-  private var plannedStep: ChainStep {
-    let (core, index) = state.withLock { ($0.core, $0.stepIndex) }
-    return ChainStep(index: index, name: core?.name(at: index - firstStep))
+  /// The index in events of the planned step that began last.
+  var stepIndex: Int {
+    get { state.withLock { $0.stepIndex } }
+    set { state.withLock { $0.stepIndex = newValue } }
   }
 
   /// Reports the progress of this run as that of the step that runs it, after a step has ended.
@@ -340,26 +215,22 @@ extension Execution {
     step.report(Double(count) / Double(max(1, origin.stepCount)))
   }
 
-  /// The index in events of the planned step that began last.
-  var stepIndex: Int {
-    get { state.withLock { $0.stepIndex } }
-    set { state.withLock { $0.stepIndex = newValue } }
+  /// The step whose error ends the run: a call of `step` that threw it, or the planned step that began last; of chains
+  /// that ran as a step, their step that ended them.
+  func failedStep(with error: any Error) -> ChainStep { failedCall(with: error)?.step ?? plannedStep }
+
+  var plannedStep: ChainStep {
+    let (chain, index) = state.withLock { ($0.chain, $0.stepIndex) }
+    return ChainStep(index: index, name: chain?.summary.names[index - firstStep])
   }
 
-  /// A call of `step` has thrown.
-  func failCall(_ name: String, _ error: any Error) {
-    let step = ChainStep(index: stepIndex, name: name)
-    add(FailedCall(step: step, error: error, isInterrupted: Task.isCancelled))
+  /// The step that the run failed at, as soon as that is decided.
+  var failedStep: ChainStep? {
+    get { state.withLock { $0.failedStep } }
+    set { state.withLock { $0.failedStep = newValue } }
   }
 
-  /// A step of the run that this one waits for has failed.
-  func fail(at step: ChainStep, _ error: any Error) {
-    let index = firstStep + step.index
-    stepIndex = index
-    add(FailedCall(step: ChainStep(index: index, name: step.name), error: error, isInterrupted: false))
-  }
-
-  private func add(_ call: FailedCall) {
+  func add(_ call: FailedCall) {
     // An error that is dropped is released outside of the lock.
     _ = state.withLock { state in
       state.failedCalls.append(call)
@@ -367,26 +238,9 @@ extension Execution {
     }
   }
 
-  private func failedCall(with error: any Error) -> FailedCall? {
+  func failedCall(with error: any Error) -> FailedCall? {
     let (calls, index) = state.withLock { ($0.failedCalls, $0.stepIndex) }
     return FailedCall.newest(of: calls, with: error, at: index)
-  }
-
-  /// Why a call of `step` may not begin: the run is cancelled, decided or has abandoned the work, or it has ended.
-  ///
-  /// Code that has outlived its run is not cancelled, and a loop would take the error for its own cancellation.
-  func refusal(in attempt: Attempt?) -> any Error {
-    let hasEnded = isCompleted && !Task.isCancelled && attempt?.isAbandoned != true
-    let isAbandoned = sequence(first: self, next: \.container).contains { $0.origin?.attempt?.isAbandoned ?? false }
-    return hasEnded && !isAbandoned ? ChainError.runHasEnded : CancellationError()
-  }
-
-  func setFork(_ new: Fork?) { _ = state.withLock { exchange(&$0.fork, with: new) } }
-
-  /// The step that the run failed at; nil while it is in flight.
-  var failedStep: ChainStep? {
-    get { state.withLock { $0.machine.outcome == nil ? nil : $0.failedStep } }
-    set { state.withLock { $0.failedStep = newValue } }
   }
 }
 
@@ -396,52 +250,13 @@ extension Execution {
   /// Whether the run waits for nothing before its first step.
   var isDirect: Bool { entrance == nil && !ownsJournal && !hasRequest }
 
-  /// Waits for the gate and takes the input from the journal.
-  ///
-  /// - Returns: The outcome of a run that does not begin here, and so has no handlers to call: it has ended before, or the
-  ///   journal cannot begin it. Nil when the run begins, or when its cancellation ends it before its first step.
-  func prepare(_ slot: inout ValueSlot, error pendingError: inout (any Error)?) async -> Outcome<Void>? {
-    do {
-      if entrance != nil { try await waitForEntry() }
-      if hasRequest { throw CancellationError() }
-    } catch {
-      pendingError = error
-      return nil
-    }
-    guard ownsJournal, let journal else { return nil }
-    return await begin(journal, &slot, error: &pendingError)
-  }
+  /// Removes the input, or the output; empty when it was removed before.
+  func takeValue() -> ValueSlot { state.withLock { $0.value.take() } ?? ValueSlot() }
 
-  /// Waits for the gate; between the steps of a run with a journal, what follows has its place in the order there.
-  private func waitForEntry() async throws {
-    guard let journal, !ownsJournal else { return try await waitForAdmission() }
-    try await journal.offExecutor(isOrdered: true) { await Result.of { try await self.waitForAdmission() } }.get()
-  }
+  /// What to undo, created when it is first needed.
+  var undos: UndoStack { state.withLock { $0.undos.stored(or: UndoStack()) } }
 
-  private func begin(
-    _ journal: any RunJournal,
-    _ slot: inout ValueSlot,
-    error pendingError: inout (any Error)?
-  ) async -> Outcome<Void>? {
-    func put<Value: Sendable>(_ value: Value) { slot = ValueSlot(value) }
-    let interrupt: @Sendable (String?) -> Void = { [weak self] reason in
-      _ = self?.interrupt(CancellationRequest(.journal, reason: reason))
-    }
-    do {
-      switch try await journal.begin(interrupt) {
-      case .input(let input): put(input)
-      case .ended(let outcome):
-        if case .resolved(let output) = outcome { put(output) }
-        return outcome.map { _ in }
-      }
-    } catch let error where hasRequest {
-      pendingError = error
-    } catch {
-      await journal.end()
-      return .failed(error)
-    }
-    return nil
-  }
+  var undosIfAny: UndoStack? { state.withLock { $0.undos } }
 
   /// Decides the outcome of the run for good, after its own last step and before undos and handlers run.
   func decide(with error: (any Error)?) -> Outcome<Void> {
@@ -470,8 +285,32 @@ extension Execution {
       state.machine.complete(outcome)
       if case .resolved = outcome, !state.isForgotten { state.value = output.take() }
       let failed = exchange(&state.failedCalls, with: [])
-      return (exchange(&state.ties, with: Ties()), state.core.take(), state.fork.take(), failed)
+      return (exchange(&state.ties, with: Ties()), state.chain.take(), state.fork.take(), failed)
     }
     ties.release()
+  }
+
+  /// Removes the output of a run that has completed, or throws its error.
+  @usableFromInline
+  func takeOutput() throws -> ValueSlot {
+    try completed?.get()
+    return takeValue()
+  }
+}
+
+/// One of the chains that form a step of the run that contains it.
+struct Branch: Sendable {
+  let container: Execution
+  let fork: Fork<Execution>
+  let recording: Recording?
+  /// Its index among the branches of the fork.
+  let index: Int
+  /// The index of its first step in events.
+  let firstStep: Int
+
+  /// Returns the branch that follows this one, which has so many steps.
+  func next(after stepCount: Int) -> Branch {
+    let next = firstStep + stepCount
+    return Branch(container: container, fork: fork, recording: recording, index: index + 1, firstStep: next)
   }
 }

@@ -74,19 +74,26 @@ struct ForkMachine<Run> {
 }
 
 /// The chains that together form one step of a run.
-final class Fork: Sendable {
+final class Fork<Run: Sendable>: Sendable {
   /// What the chains are to the run that contains the step.
   let nesting: RunRecord.Nesting
-  private let machine: Lock<ForkMachine<Execution>>
+  private let machine: Lock<ForkMachine<Run>>
+  private let cancel: @Sendable (Run, CancellationRequest) -> Void
   /// The index of the branch that decided the step.
   private let decision = OnceCell<Int>()
   /// Its key in the journal of the run, if there is one.
   let journalKey: JournalKey?
 
-  init(_ chains: [ChainCore], _ nesting: RunRecord.Nesting, in journal: (any RunJournal)?) {
+  init(
+    branchCount: Int,
+    _ nesting: RunRecord.Nesting,
+    in journal: (any RunJournal)?,
+    cancel: @escaping @Sendable (Run, CancellationRequest) -> Void
+  ) {
     self.nesting = nesting
+    self.cancel = cancel
     journalKey = journal?.open("\(nesting)")
-    machine = Lock(ForkMachine(count: chains.count, isRace: nesting == .race))
+    machine = Lock(ForkMachine(count: branchCount, isRace: nesting == .race))
   }
 
   var decider: Int? { decision.settled }
@@ -95,15 +102,15 @@ final class Fork: Sendable {
   @concurrent func decided() async { _ = await decision.value() }
 
   /// Removes the branches, which have all ended: what they returned is not retained until the run ends.
-  func takeBranches() -> [BranchState<Execution>] { machine.withLock { $0.takeBranches() } }
+  func takeBranches() -> [BranchState<Run>] { machine.withLock { $0.takeBranches() } }
 
-  var firstRunning: Execution? { machine.withLock { $0.firstRunning } }
+  var firstRunning: Run? { machine.withLock { $0.firstRunning } }
 
   /// Whether another branch has decided the step, so that this one begins no further step.
   func isLost(at index: Int) -> Bool { decider.map { $0 != index } ?? false }
 
   /// A branch begins; returns the request that cancels one that has lost before its first step.
-  func begin(_ run: Execution, at index: Int) -> CancellationRequest? {
+  func begin(_ run: Run, at index: Int) -> CancellationRequest? {
     machine.withLock { $0.begin(run, at: index) } ? loss : nil
   }
 
@@ -112,24 +119,7 @@ final class Fork: Sendable {
   /// The steps of a branch have ended, or the branch as well; one that was refused has no steps.
   func end(at index: Int, hasValue: Bool, with result: Result<FinishedBranch, any Error>? = nil) {
     guard machine.withLock({ $0.end(at: index, hasValue: hasValue, with: result) }) else { return }
-    for run in machine.withLock({ $0.losers }) { run.cancel(loss) }
+    for run in machine.withLock({ $0.losers }) { cancel(run, loss) }
     decision.settle(index)
-  }
-}
-
-/// One of the chains that form a step of the run that contains it.
-struct Branch: Sendable {
-  let container: Execution
-  let fork: Fork
-  let recording: Recording?
-  /// Its index among the branches of the fork.
-  let index: Int
-  /// The index of its first step in events.
-  let firstStep: Int
-
-  /// Returns the branch that follows this one, which is the given chain.
-  func next(after chain: ChainCore) -> Branch {
-    let next = firstStep + chain.stepCount
-    return Branch(container: container, fork: fork, recording: recording, index: index + 1, firstStep: next)
   }
 }

@@ -41,13 +41,7 @@ extension Frame {
 
   @inline(never)
   private mutating func executeOperation(at position: Int) async throws {
-    if let journal = run.journal { return try await execute(at: position, by: journal) }
-    if let journal = run.stepJournal {
-      let operation = core.operations[position]
-      let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable)
-      let key = try journal.openInBody(step, in: run.journalRun(attempt))
-      return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
-    }
+    if let journal = run.journal ?? run.stepJournal { return try await execute(at: position, by: journal) }
     try await core.operations[position].code(&self)
     if core.operations[position].isUndoable { await storeUndo(at: position) }
   }
@@ -55,7 +49,7 @@ extension Frame {
   @inline(never)
   mutating func execute(at position: Int, by journal: any RunJournal) async throws {
     let operation = core.operations[position]
-    if core.isCode(at: position) {
+    if run.journal != nil, core.isCode(at: position) {
       let key = journal.open(operation.storedName)
       return try await journal.inside(key, branch: nil) { try await operation.code(&self) }
     }
@@ -84,11 +78,8 @@ extension Frame {
     slot = ValueSlot(end.value)
     if let undo = operation.undo, let number = end.number {
       let undo = UndoStack.Undo(step: self.step(at: position), record: record, number: number, perform: undo(slot))
-      guard let error = end.error else { return await adopt([undo]) }
-      slot = ValueSlot()
-      await run.undoShielded([undo], recording: recording, isOrdered: false)
-      await journal.endUnstored(number)
-      throw error
+      if end.error != nil { slot = ValueSlot() }
+      try await run.adopt(undo, in: attempt, unless: end.error, recording)
     }
     if let error = end.error { throw error }
   }

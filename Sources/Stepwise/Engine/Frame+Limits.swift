@@ -2,27 +2,6 @@
 // Copyright (c) 2026 Stepwise contributors
 
 extension Frame {
-  /// Executes the segment that the current operation covers in an attempt, with a limit part of which may have passed in
-  /// earlier runs.
-  mutating func execute(
-    limitedTo duration: Duration,
-    _ clock: any Clock<Duration>,
-    as name: String,
-    _ execute: (inout Frame, TimeLimit) async throws -> Void
-  ) async throws {
-    guard let journal = run.journal else {
-      return try await execute(&self, TimeLimit(duration: duration, clock: clock))
-    }
-    do {
-      try await journal.inside(journal.open(name), branch: nil) {
-        try await execute(&self, TimeLimit(duration: duration, clock: clock, by: journal))
-      }
-    } catch {
-      slot = ValueSlot()
-      throw error
-    }
-  }
-
   /// Executes the segment that the current operation covers; when the time is up, it is cancelled and awaited.
   mutating func execute(in attempt: Attempt?, within limit: TimeLimit) async throws {
     let steps = CoveredSteps(coveredBy: &self, in: attempt)
@@ -71,16 +50,7 @@ extension Frame {
     }
     defer { timer.cancel() }
     let (result, isExpired) = await withTaskCancellationHandler {
-      guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-        return await end.valueIgnoringCancellation()
-      }
-      return await withTaskPriorityEscalationHandler {
-        // An escalation may have occurred before the handler was registered.
-        work.escalatePriority(to: Task.currentPriority)
-        return await end.valueIgnoringCancellation()
-      } onPriorityEscalated: { _, priority in
-        work.escalatePriority(to: priority)
-      }
+      await raisingPriority(of: work) { await end.valueIgnoringCancellation() }
     } onCancel: {
       work.cancel()
     }

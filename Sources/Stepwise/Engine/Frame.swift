@@ -131,7 +131,7 @@ package struct Frame: ~Copyable {
 extension Frame {
   /// Forks this run into some chains, which form one step of it, and returns the first branch.
   func fork(into chains: NestedChains, _ nesting: RunRecord.Nesting) -> Branch {
-    let fork = Fork(chains.cores, nesting, in: run.journal)
+    let fork = Fork<Execution>(branchCount: chains.cores.count, nesting, in: run.journal) { $0.cancel($1) }
     run.setFork(fork)
     return Branch(container: run, fork: fork, recording: recording, index: 0, firstStep: stepIndex)
   }
@@ -166,7 +166,7 @@ extension Frame {
       var error = pendingError.take()
       if error == nil {
         do {
-          if let journal = run.journal {
+          if run.ownsJournal, let journal = run.journal {
             try await execute(by: journal)
           } else {
             try await execute(segment: lastSegment)
@@ -183,29 +183,24 @@ extension Frame {
   // Kept out of the stack frame.
   @inline(never)
   private mutating func execute(by journal: any RunJournal) async throws {
-    if run.ownsJournal {
-      return try await onExecutor(journal.codeExecutor) { try await execute(segment: lastSegment) }
-    }
-    // The steps are those of this task.
     try await journal.inside(nil, branch: nil) { try await execute(segment: lastSegment) }
   }
 
   /// Ends a run after whose steps nothing follows; returns nil when something does.
   private mutating func endAtOnce(with error: (any Error)?) -> Outcome<Void>? {
-    let hasHandlers = core.hasHandlers || run.journal != nil || run.hasOwnHandlers
+    let hasHandlers = !core.errorHandlers.isEmpty || !core.finallyHandlers.isEmpty || run.hasOwnHandlers
     // Until its calls of `step` are closed, a run may get a further undo.
-    guard !hasHandlers, run.calls.closeIfIdle(hasValue: error == nil), run.undosIfAny == nil else {
+    guard !hasHandlers, run.journal == nil, run.calls.closeIfIdle(hasValue: error == nil), run.undosIfAny == nil else {
       return nil
     }
     let outcome = run.decide(with: error)
-    return endRecord(outcome, through: cancellationSource(of: outcome), at: lastEnd)
+    return endRecord(outcome, at: lastEnd)
   }
 
   // Kept out of the stack frame.
   @inline(never)
   private mutating func end(with error: (any Error)?) async -> Outcome<Void> {
     if !run.calls.isClosed { await run.calls.close(hasValue: error == nil) }
-    let failedStep = error.map { run.failedStep(with: $0) }
     var outcome = run.decide(with: error)
     let (journal, ownsJournal) = (run.journal, run.ownsJournal)
     if let journal, ownsJournal {
@@ -213,10 +208,9 @@ extension Frame {
       if case .resolved(let output?) = stored { put(output) }
       outcome = stored.map { _ in }
       // What the run ended with may not be what it ends as.
-      run.failedStep = if case .failed = outcome { failedStep } else { nil }
+      run.failedStep = if case .failed = outcome { error.map { run.failedStep(with: $0) } } else { nil }
     }
     var isFinal = !(journal?.isStopped ?? false)
-    let source = cancellationSource(of: outcome)
     let hasValue = if case .resolved = outcome { true } else { false }
     // What contains a chain that ends with a value takes its undos.
     let taken = hasValue && run.container != nil ? nil : run.undosIfAny?.takeAll()
@@ -235,32 +229,22 @@ extension Frame {
       || reportsErrors
     {
       let state: ChainState = outcome.map { slot.erased }
-      await runHandlers(state, failedStep, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
+      await runHandlers(state, undoing: undos, isFinal: isFinal && isAdmitted, isAdmitted: isAdmitted)
     }
     if run.hasOwnHandlers { await run.callOwnHandlers(for: outcome, with: slot) }
     if let journal, ownsJournal { await journal.end() }
-    return endRecord(outcome, through: source)
+    return endRecord(outcome)
   }
 
   private mutating func put<Output: Sendable>(_ output: Output) { slot = ValueSlot(output) }
 
-  private func cancellationSource(of outcome: Outcome<Void>) -> String? {
-    guard case .cancelled = outcome, run.recording != nil else { return nil }
-    return run.cancellationSource
-  }
-
-  private func endRecord(
-    _ outcome: Outcome<Void>,
-    through source: String?,
-    at time: Duration? = nil
-  ) -> Outcome<Void> {
-    run.recording?.endRun(outcome, through: source, at: time) { slot.erased }
+  private func endRecord(_ outcome: Outcome<Void>, at time: Duration? = nil) -> Outcome<Void> {
+    run.recording?.endRun(outcome, through: run.cancellationSource, at: time) { slot.erased }
     return outcome
   }
 
   private mutating func runHandlers(
     _ state: ChainState,
-    _ failedStep: ChainStep?,
     undoing undos: [UndoStack.Undo],
     isFinal: Bool,
     isAdmitted: Bool
@@ -269,7 +253,7 @@ extension Frame {
     let handlers: @concurrent @Sendable () async -> Void = {
       run.add(undoErrors: await run.undo(undos, recording: run.recording))
       if isFinal, case .failed(let error) = state, !core.errorHandlers.isEmpty {
-        let step = failedStep ?? run.failedStep(with: error)
+        let step = run.failedStep ?? run.failedStep(with: error)
         for handler in core.errorHandlers { await handler(error, step) }
       }
       for error in isFinal ? run.unreportedUndoErrors : [] {

@@ -14,6 +14,7 @@ struct InFlightCounter: ~Copyable, Sendable {
   private static var isClosing: Int { 8 }
   private static var one: Int { 16 }
 
+  // Not under a lock: a run and each call of `step` count twice, and a lock takes 10 ns.
   private let state = Atomic(0)
   /// Settled when nothing is in flight; non-nil while there may be waiters.
   private let waiter = Lock<Once<Void>?>(nil)
@@ -88,7 +89,7 @@ struct InFlightCounter: ~Copyable, Sendable {
 /// A run begins and ends in tasks with the same task-local values.
 final class RunsBegun: Sendable {
   @TaskLocal static var current: RunsBegun?
-  /// Whether the process uses any; otherwise no run looks for the task-local value.
+  /// Whether the process uses any; otherwise no run looks for the task-local value, which takes 8 ns twice a run.
   private static let isUsed = Atomic(false)
 
   /// The runs around these, which they belong to as well.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 Stepwise contributors
 
-import Synchronization
-
 /// A type-erased step, which takes its input from the frame and stores its output there.
 @usableFromInline
 package typealias StepCode = @Sendable (inout Frame) async throws -> Void
@@ -41,13 +39,14 @@ package final class Node: Sendable {
   package let kind: Kind
   /// Whether it is a `Step`.
   let isReusable: Bool
-  /// Of the first element, the runs of the chains that begin with it.
-  let registry = LazyRunRegistry()
+  /// The runs of the chains that begin with the same element.
+  let registry: RunRegistry
 
   /// The kinds of the elements of the path that ends here.
   package var kinds: [Kind] { sequence(first: self, next: \.parent).reversed().map(\.kind) }
 
   init(_ kind: Kind, after parent: Node?, isReusable: Bool = false) {
+    registry = parent?.registry ?? RunRegistry()
     self.isReusable = isReusable
     self.parent = parent
     self.kind = kind

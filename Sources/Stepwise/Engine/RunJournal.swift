@@ -14,16 +14,13 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Whether the running code is the body of a step, or what code between steps waits for, as opposed to that code.
   var isInStep: Bool { get }
 
-  /// Where the code between steps runs, one job after another.
-  var codeExecutor: any TaskExecutor { get }
-
-  /// Runs code whose steps have their bodies on another executor.
-  func withBodies<Value>(on executor: any TaskExecutor, _ body: () async throws -> Value) async throws -> Value
-
   /// Returns the input of the run, or its outcome if it has ended before; throws to end the run before it begins.
   @concurrent func begin(_ interrupt: @escaping @Sendable (_ reason: String?) -> Void) async throws -> JournalStart
 
   /// Performs a step and stores its end, or returns or throws the end that was stored.
+  ///
+  /// A step within the body of another one is performed and not stored: the outer one is stored as a whole. There, it throws
+  /// before the body when the step can be undone, which stops the run, and when the run is cancelled.
   ///
   /// The body performs the step, and calls `inside(_:branch:_:)` once for each attempt.
   func step<Value>(
@@ -32,11 +29,6 @@ package protocol RunJournal: AnyObject, Sendable {
     _ body: (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
-  /// Returns the key of a step within the body of another one, which is stored as a whole.
-  ///
-  /// Throws before the body when the step can be undone, which stops the run, and when the run is cancelled.
-  func openInBody(_ step: JournalStep, in run: JournalRun) throws -> JournalKey
-
   /// Nothing undoes these steps any more: the run that they belong to has ended with a value inside of this one.
   func dropUndos(of steps: [Int])
 
@@ -44,6 +36,8 @@ package protocol RunJournal: AnyObject, Sendable {
   func open(_ name: String) -> JournalKey
 
   /// Runs one attempt of the work at a key, or one of its branches; the current key when nil.
+  ///
+  /// With neither, it is all code between the steps of the run, which runs one job after another.
   func inside<Value>(_ key: JournalKey?, branch: Int?, _ body: () async throws -> Value) async throws -> Value
 
   /// Runs what the code between steps waits for and does not do itself, such as undos, and returns off the caller's actor.
@@ -99,6 +93,11 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Stores that the run is cancelled, and then interrupts it; returns whether this call has cancelled it.
   func cancel(reason: String?) -> Bool
+}
+
+/// Where the bodies of steps run, if the code around them chooses an executor.
+package enum BodyExecutor {
+  @TaskLocal package static var chosen: (any TaskExecutor)?
 }
 
 /// What a run with a journal starts with.

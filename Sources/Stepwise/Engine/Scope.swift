@@ -76,7 +76,7 @@ package struct Scope: Sendable {
   ///
   /// That is a run around it, and one that waits for a gate that runs around it occupy.
   static func checkReentrancy(of run: Execution) throws {
-    let run = (run as? JoinedRun)?.coalesced.settled ?? run
+    let run = run.performing
     let isWaiting = run.entrance.map { current.isBlocking($0.gate) && run.isWaiting } ?? false
     if isWaiting || current.runsInFlight.contains(where: { $0 === run }) { throw ChainError.reentrant }
   }
@@ -156,7 +156,10 @@ extension Scope {
     isolation: isolated (any Actor)? = #isolation,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
-    let scope = current.ofRepetition
+    let outer = current
+    var details = outer.details?.value ?? Details(recordedStep: outer.recordedStep)
+    details.isRepetition = true
+    let scope = Scope(run: outer.run, record: nil, ownContext: outer.ownContext, details: Box(details))
     return try await withoutActuallyEscaping(body) { body in
       let work = Transfer(value: body)
       let task = spawn { () async -> Transfer<Result<Value, any Error>> in
@@ -172,12 +175,6 @@ extension Scope {
     isolation: isolated (any Actor)?
   ) async -> Transfer<Result<Value, any Error>> {
     Transfer(value: await Result.of { try await $current.bind(scope, work.value) })
-  }
-
-  private var ofRepetition: Scope {
-    var details = details?.value ?? Details(recordedStep: recordedStep)
-    details.isRepetition = true
-    return Scope(run: run, record: nil, ownContext: ownContext, details: Box(details))
   }
 
   // Safety: the task that sends the body waits for the one that runs it, and only one of them uses it at a time.

@@ -100,18 +100,13 @@ extension StepCall {
   ) async throws -> Value {
     let step = ChainStep(index: run?.stepIndex ?? 0, name: name)
     do {
-      if isUndoable, run?.core?.identity.isProgression ?? (run == nil) { throw ChainError.outsideRun }
+      if isUndoable, run?.isProgression ?? true { throw ChainError.outsideRun }
       let journalStep = JournalStep(name: name, isUndoable: isUndoable)
       let end = try await perform(journalStep, options, if: isRetryable, body)
       if isUndoable, let run, end.number != nil || run.journal == nil {
         let number = end.number ?? UndoStack.Undo.nextNumber
         let undo = UndoStack.Undo(step: step, record: recordedStep?.id, number: number, perform: undo(end.value))
-        if end.error == nil {
-          await run.adopt([undo], in: attempt)
-        } else {
-          await run.undoShielded([undo], recording: run.recording, isOrdered: false)
-          await run.journal?.endUnstored(number)
-        }
+        try await run.adopt(undo, in: attempt, unless: end.error, run.recording)
       }
       if let error = end.error { throw error }
       self.end()
@@ -148,15 +143,8 @@ extension StepCall {
     if isRetryable: (any Error) async -> Bool,
     _ body: () async throws -> Value
   ) async throws -> JournalEnd<Value> {
-    guard let run, let journal = run.journal, !journal.isInStep else {
-      let value: Value
-      if let journal = run?.stepJournal ?? run?.journal, let journalRun = run?.journalRun(attempt) {
-        let key = try journal.openInBody(step, in: journalRun)
-        value = try await perform(options, if: isRetryable) { try await journal.inside(key, branch: nil, body) }
-      } else {
-        value = try await perform(options, if: isRetryable, body)
-      }
-      return JournalEnd(value: value, number: nil, isReplayed: false)
+    guard let run, let journal = run.journal ?? run.stepJournal else {
+      return JournalEnd(value: try await perform(options, if: isRetryable, body), number: nil, isReplayed: false)
     }
     let end = try await journal.step(step, in: run.journalRun(attempt)) { key in
       try await perform(options, AttemptHistory(key: key, journal: journal), if: isRetryable) {
@@ -197,24 +185,6 @@ extension StepCall {
   }
 }
 
-extension StepCall {
-  /// Performs the body in another task, which is cancelled when its time is up, and waits for it.
-  func limited<Value: Sendable>(
-    _ name: String,
-    to duration: Duration?,
-    _ clock: any Clock<Duration>,
-    _ body: @escaping @Sendable @isolated(any) () async throws -> Value
-  ) async throws -> Value {
-    guard let duration else { return try await body() }
-    let limit = TimeLimit(duration: duration, clock: clock, by: run?.journal)
-    return try await Stepwise.limited(to: limit) {
-      name
-    } operation: {
-      try await body()
-    }
-  }
-}
-
 // MARK: - Steps around steps
 
 extension StepCall {
@@ -247,18 +217,18 @@ extension StepCall {
     }
   }
 
-  /// Performs the body of `steps` in another task, which is cancelled when its time is up, and waits for it.
-  func limitedSteps<Value: Sendable>(
+  /// Performs the body in another task, which is cancelled when its time is up, and waits for it.
+  ///
+  /// Of `steps`, part of the time may have passed in earlier runs.
+  func limited<Value: Sendable>(
     _ name: String,
     to duration: Duration?,
     _ clock: any Clock<Duration>,
     _ body: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
-    guard let duration, let journal = journalBetweenSteps else {
-      return try await limited(name, to: duration, clock, body)
-    }
-    return try await journal.inside(journal.open("timeout"), branch: nil) {
-      try await Stepwise.limited(to: TimeLimit(duration: duration, clock: clock, by: journal)) {
+    guard let duration else { return try await body() }
+    return try await TimeLimit.begin(duration, clock, in: run?.journal, as: "timeout") { limit in
+      try await Stepwise.limited(to: limit) {
         name
       } operation: {
         try await body()

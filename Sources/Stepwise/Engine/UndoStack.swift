@@ -13,6 +13,7 @@ final class UndoStack: Sendable {
     let number: Int
     let perform: @Sendable () async throws -> Void
 
+    // All steps with an undo share it: under a lock, they would wait for each other.
     private static let completed = Atomic(0)
 
     /// A process-wide count of completed steps, so that steps of concurrent chains have an order as well.

@@ -53,7 +53,13 @@ struct JobInput<Value: Sendable>: Sendable {
     callState = Lock(consume state)
     let priority = Int((priority ?? .medium).rawValue)
     let entrance = Entrance(gate: queue.gate, mode: .queue, policy: "job queue", priority: priority)
-    super.init(chain, entrance: entrance, input: ValueSlot(), for: recorder)
+    super.init(of: chain, entrance: entrance, input: ValueSlot(), for: recorder)
+  }
+
+  /// Stores the input of a run that was created without one.
+  func put(_ input: consuming ValueSlot) {
+    var input: ValueSlot? = input
+    state.withLock { $0.value = input.take() }
   }
 
   // MARK: - Work

@@ -95,13 +95,18 @@ struct Recording: Sendable {
   func callObservers() { if watch != nil { recorder.callObservers() } }
 
   /// Records the outcome of a run, after its handlers, and through what it was cancelled.
-  func endRun(_ outcome: Outcome<Void>, through source: String?, at time: Duration? = nil, value: () -> any Sendable) {
+  func endRun(
+    _ outcome: Outcome<Void>,
+    through source: @autoclosure () -> String,
+    at time: Duration? = nil,
+    value: () -> any Sendable
+  ) {
     let time = time ?? now
     let state: RunRecord.State =
       switch outcome {
       case .resolved: .succeeded
       case .failed(let error): .failed(.error(error))
-      case .cancelled(let cancellation): .cancelled(source: source, reason: cancellation.reason)
+      case .cancelled(let cancellation): .cancelled(source: source(), reason: cancellation.reason)
       }
     if inner == nil, recorder.endRun(as: state, at: time) { return }
     let chainState = watch.map { _ in outcome.map(value) }

@@ -197,6 +197,34 @@ struct ChainIdentity: Sendable {
   var isProgression = false
 }
 
+/// What a run knows of its chain; the subclass has the steps.
+// A class, and no closure that returns the summary, which would be allocated for each run.
+@usableFromInline
+class DescribedChain: @unchecked Sendable {  // Safety: it has constants and a lock alone, and so has its subclass.
+  /// The name and the observers, if it has any.
+  final let identity: ChainIdentity
+  final let stepCount: Int
+  private let madeSummary = Lock<ChainSummary?>(nil)
+
+  init(_ identity: ChainIdentity, stepCount: Int) {
+    self.identity = identity
+    self.stepCount = stepCount
+  }
+
+  /// The names of the steps that have one, including those of nested chains.
+  var names: [Int: String] { [:] }
+
+  /// What records and errors need of the chain; made for the first of them.
+  ///
+  /// Retaining it does not retain the steps.
+  final var summary: ChainSummary {
+    if let summary = madeSummary.withLock({ $0 }) { return summary }
+    let summary = ChainSummary(identity: identity, stepCount: stepCount, names: names)
+    madeSummary.withLock { $0 = summary }
+    return summary
+  }
+}
+
 struct ChainSummary: Sendable {
   let identity: ChainIdentity
   let stepCount: Int

@@ -78,6 +78,22 @@ package func shielded<Success: Sendable>(
   #endif
 }
 
+/// Waits for what a task brings about; the task has at least the priority of the waiting one.
+func raisingPriority<Success, Failure: Error, Value: Sendable>(
+  of task: Task<Success, Failure>,
+  _ end: () async -> Value
+) async -> Value {
+  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return await end() }
+  return await withTaskPriorityEscalationHandler {
+    // An escalation may have occurred before the handler was registered.
+    task.escalatePriority(to: Task.currentPriority)
+    return await end()
+  } onPriorityEscalated: { _, priority in
+    // In a task: what waits for each other thousands deep would exhaust the stack.
+    _ = spawn(priority: priority) { task.escalatePriority(to: priority) }
+  }
+}
+
 /// Runs an operation on an executor and returns to the caller's.
 ///
 /// A preference alone does not switch executors: code that keeps its caller's isolation stays where it is until a

@@ -59,6 +59,22 @@ package struct TimeLimit: Sendable {
     self.init(duration: duration, clock: clock, remainder: journal?.beginWait(for: duration, by: clock))
   }
 
+  /// Calls work with a limit; between the steps of a run with a journal, part of the time may have passed in earlier runs.
+  static func begin<Value>(
+    _ duration: Duration,
+    _ clock: any Clock<Duration>,
+    in journal: (any RunJournal)?,
+    as name: String,
+    _ work: (TimeLimit) async throws -> Value
+  ) async throws -> Value {
+    guard let journal, !journal.isInStep else {
+      return try await work(TimeLimit(duration: duration, clock: clock, by: journal))
+    }
+    return try await journal.inside(journal.open(name), branch: nil) {
+      try await work(TimeLimit(duration: duration, clock: clock, by: journal))
+    }
+  }
+
   func started() -> TimeLimit { started(on: clock) }
 
   /// Until an instant: a clock may advance between the reading of a time and a sleep for what is left.

@@ -13,8 +13,10 @@ extension DurableRun {
     branch: Int?,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
-    // The steps are those of the code that waits here.
-    guard place != nil || branch != nil else { return try await body() }
+    // All code of the run: where it runs when nothing else is said.
+    guard place != nil || branch != nil else {
+      return try await onExecutorUnlessIsolated(executor ?? globalConcurrentExecutor, body)
+    }
     let outer = position
     let isBody = outer.isBody || place?.isBody ?? false
     // What is inside of a step has keys, and is not stored: its attempts do not count.

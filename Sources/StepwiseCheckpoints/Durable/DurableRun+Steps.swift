@@ -8,7 +8,8 @@ import Stepwise
 extension DurableRun {
   var isInStep: Bool { position.isBody }
 
-  func openInBody(_ step: JournalStep, in run: JournalRun) throws -> JournalKey {
+  /// Returns the key of a step within the body of another one, whose work is not stored.
+  private func openInBody(_ step: JournalStep, in run: JournalRun) throws -> JournalKey {
     let position = position
     guard !step.isUndoable else {
       let outer = position.step.map(DurableLog.name) ?? ""
@@ -45,6 +46,9 @@ extension DurableRun {
     in run: JournalRun,
     _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value> {
+    if isInStep {
+      return JournalEnd(value: try await body(try openInBody(step, in: run)), number: nil, isReplayed: false)
+    }
     noteCancellation(of: run)
     try throwIfStopped()
     guard !isOffExecutor else {

@@ -55,6 +55,8 @@ extension DurableRun {
   }
 
   func elapsed(of limit: Duration, at place: JournalKey) async -> Duration {
+    // Of steps within the body of another one, nothing is stored.
+    guard !position.isBody else { return .zero }
     guard let end = state.withLock({ $0.log.deadlines[place.path] }) else {
       _ = remaining(of: limit, at: place.path)
       // The body of a step does not store it. An error stops the run.

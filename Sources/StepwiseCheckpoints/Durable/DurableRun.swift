@@ -50,18 +50,7 @@ final class DurableRun: RunJournal {
 
   // MARK: - Executors
 
-  /// Where bodies run, if the code around a step chooses an executor.
-  @TaskLocal private static var chosen: (any TaskExecutor)?
-
-  var codeExecutor: any TaskExecutor { executor ?? globalConcurrentExecutor }
-  var bodyExecutor: any TaskExecutor { Self.chosen ?? executor?.outer ?? globalConcurrentExecutor }
-
-  nonisolated(nonsending) func withBodies<Value>(
-    on executor: any TaskExecutor,
-    _ body: nonisolated(nonsending) () async throws -> Value
-  ) async throws -> Value {
-    try await Self.$chosen.bind(executor, body)
-  }
+  var bodyExecutor: any TaskExecutor { BodyExecutor.chosen ?? executor?.outer ?? globalConcurrentExecutor }
 
   /// Runs work outside of the executor of the run, which the caller returns to with its next switch.
   nonisolated(nonsending) func onBodyExecutor<Value>(

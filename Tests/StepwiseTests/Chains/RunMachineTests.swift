@@ -95,7 +95,7 @@ struct RunMachineTests {
   @Test func `The task is interrupted exactly when a cancel was in time`() {
     for seed in seeds(2_000) {
       var generator = SeededGenerator(seed: seed)
-      let run = Execution(Chain { 0 }.core, entrance: nil, input: ValueSlot(()))
+      let run = Execution(of: Chain { 0 }.core, entrance: nil, input: ValueSlot(()))
       let task = Task<Void, any Error> {}
       var events = ["attach", "cancel", "cancel", "close"].shuffled(using: &generator)
       events.append("end")
