@@ -3,6 +3,7 @@
 
 #if Postgres
   import Stepwise
+  import StepwiseCheckpoints
   @testable import StepwiseFleet
   import Testing
 
@@ -89,10 +90,9 @@
     }
 
     /// An order whose wait is in the body of a step with a time limit.
-    private func limited(_ form: String) -> Chain<Int, String> {
-      let limit = Duration.milliseconds(1_500)
+    private func limited(_ form: String, _ name: String, _ limit: Duration) -> Chain<Int, String> {
       let whole = Step("whole") { (_: Int) in try await step("approval", waitFor: String.self) }.timeout(limit)
-      let order = Chain("order", undo: { [journal] (_: Int) in journal.add("undo") }) { (input: Int) in input }
+      let order = Chain(name, undo: { [journal] (_: Int) in journal.add("undo") }) { (input: Int) in input }
       guard form != "Step" else { return order.appending(Chain(whole)) }
       let once = RetryPolicy(maxAttempts: form == "attempts" ? 2 : 1, backoff: .none)
       return order.then("decide") { (_: Int) in
@@ -114,14 +114,10 @@
     func `A signal that the body of a step receives is received once`(maxParked: Int) async throws {
       let order = Chain("order") { (_: Int) in
         let first = try await step("outer") {
-          do {
-            return try await step("approval", waitFor: String.self)
-          } catch {
-            return "caught"
-          }
+          (try? await step("approval", waitFor: String.self)) ?? "caught"
         }
         try await step("nap", sleep: .milliseconds(1_200))
-        return first + (try await step("again", waitFor: String.self, signal: "approval"))
+        return first + (try await step("approval", waitFor: String.self))
       }
       let fleet = fleet(maxParked: maxParked)
       fleet.register(order)
@@ -159,14 +155,16 @@
     @Test(arguments: ["step", "attempts", "Step"])
     func `A time limit around a wait goes on while the run is stored`(form: String) async throws {
       let fleet = fleet()
-      let order = limited(form)
-      fleet.register(order)
-      for id in ["late", "early"] { try await fleet.enqueue(order, 1, id: id) }
+      let late = limited(form, "late", .milliseconds(1_500))
+      let early = limited(form, "early", .seconds(600))
+      for order in [late, early] { fleet.register(order) }
+      try await fleet.enqueue(late, 1, id: "late")
+      try await fleet.enqueue(early, 1, id: "early")
       try await test.withWorkers([fleet]) { () async throws in
         try await fleet.waitForState(.scheduled, of: "early")
         try await fleet.send("Ann", to: "early", signal: "approval")
-        #expect(try await fleet.result(of: "early", as: order) == "Ann")
-        await #expect(throws: TimeoutError.self) { try await fleet.result(of: "late", as: order) }
+        #expect(try await fleet.result(of: "early", as: early) == "Ann")
+        await #expect(throws: TimeoutError.self) { try await fleet.result(of: "late", as: late) }
       }
       #expect(journal.all == ["undo"])
     }

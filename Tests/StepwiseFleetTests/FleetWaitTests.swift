@@ -447,6 +447,7 @@
     func `A wait whose work was cancelled before it parks no run`(isEarly: Bool) {
       var waits = DurableWaits()
       let wait = DurableWait(end: nil, signals: ["approval"])
+      waits.called("order")
       _ = waits.begin("order")
       var isParked = [waits.wait(wait, at: "order", isCancelled: isEarly)]
       if !isEarly { waits.cancel("order") }

@@ -180,7 +180,7 @@ package struct DurableWaits: Sendable {
   }
 
   /// The wait of a step is cancelled.
-  mutating func cancel(_ key: String) { if waits[key] != nil { cancelled.insert(key) } }
+  package mutating func cancel(_ key: String) { if waits[key] != nil { cancelled.insert(key) } }
 
   /// A step waits; returns whether the run is parked from now on.
   package mutating func wait(_ wait: DurableWait, at key: String, isCancelled: Bool = false) -> Bool {
