@@ -47,7 +47,7 @@ extension DurableRun {
   /// A limit that is over stays so, and one that was kept begins again with the body.
   private func endLimit(_ key: String, _ end: Int, isOver: Bool) {
     state.withLock { state in
-      state.waits.end(limit: key)
+      state.waits.end(bodyLimit: key, isOver: isOver)
       guard !state.isStopped, state.log.phase == .running else { return }
       let deadline = isOver ? end : state.log.deadlines[key].map { _ in .max }
       if let deadline, state.log.deadlines[key] != deadline { enqueue(.deadline(key, deadline), &state) }

@@ -97,7 +97,7 @@ package struct DurableWaits: Sendable {
   /// When limits, and other waits between steps, are over, by their keys.
   private var limits: [String: Int] = [:]
   /// The limits in the bodies of steps, and the places that they limit.
-  private var bodyLimits: [String: (scope: String, end: Int)] = [:]
+  private var bodyLimits: [String: (scope: String, end: Int, isOver: Bool)] = [:]
   private var limitCounts: [String: Int] = [:]
   /// The signals that steps have received, by their keys, until they are consumed.
   private(set) var received: [String: Int] = [:]
@@ -130,18 +130,24 @@ package struct DurableWaits: Sendable {
 
   /// Returns the key of a limit in the body of a step: attempts of it begin in the same order whenever it is repeated.
   mutating func nextLimit(in scope: String) -> String {
+    bodyLimits = bodyLimits.filter { _, limit in !limit.isOver || limit.scope != scope }
     limitCounts[scope, default: 0] += 1
     return scope + "/%limit\(limitCounts[scope] ?? 1)"
   }
 
   /// A limit in the body of a step begins.
-  mutating func begin(limit key: String, inBody scope: String, _ end: Int) { bodyLimits[key] = (scope, end) }
+  mutating func begin(limit key: String, inBody scope: String, _ end: Int) { bodyLimits[key] = (scope, end, false) }
+
+  /// A limit in the body of a step is over, or was left; what it limits may still wait for a moment.
+  mutating func end(bodyLimit key: String, isOver: Bool) {
+    if isOver { bodyLimits[key]?.isOver = true } else { bodyLimits[key] = nil }
+  }
 
   /// A wait between steps begins.
   mutating func begin(limit key: String, _ end: Int?) { limits[key] = end }
 
   /// A wait between steps is over, or was left.
-  mutating func end(limit key: String) { (limits[key], bodyLimits[key]) = (nil, nil) }
+  mutating func end(limit key: String) { limits[key] = nil }
 
   /// A body begins; returns whether the run was parked.
   package mutating func begin(_ key: String) -> Bool {
