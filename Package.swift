@@ -20,6 +20,7 @@ let package = Package(
     .library(name: "StepwiseTesting", targets: ["StepwiseTesting"]),
     .library(name: "StepwiseHTTPTesting", targets: ["StepwiseHTTPTesting"]),
     .library(name: "StepwiseFleet", targets: ["StepwiseFleet"]),
+    .library(name: "StepwiseFleetTesting", targets: ["StepwiseFleetTesting"]),
     .executable(name: "stepctl", targets: ["stepctl"]),
   ],
   traits: [
@@ -66,6 +67,10 @@ let package = Package(
         "Stepwise", "StepwiseCheckpoints", "StepwiseFiles",
         .target(name: "CLibpq", condition: .when(traits: ["Postgres"])),
       ]
+    ),
+    .target(
+      name: "StepwiseFleetTesting",
+      dependencies: ["Stepwise", "StepwiseCheckpoints", "StepwiseFleet", "StepwiseTesting"]
     ),
     .target(name: "Loopback", dependencies: ["Stepwise"]),
     // What programs for a terminal share.
@@ -174,7 +179,10 @@ let package = Package(
     ),
     .testTarget(
       name: "StepwiseFleetTests",
-      dependencies: ["StepwiseFleet", "FleetWorkerChild", "StepwiseCheckpoints", "Stepwise", "StepwiseTesting"]
+      dependencies: [
+        "StepwiseFleet", "StepwiseFleetTesting", "FleetWorkerChild", "StepwiseCheckpoints", "Stepwise",
+        "StepwiseTesting",
+      ]
     ),
     .testTarget(name: "StressTests", dependencies: ["Stepwise", "StepwiseFlows", "StepwiseTesting", "TestSupport"]),
     .testTarget(

@@ -6,6 +6,7 @@
   import Stepwise
   import StepwiseCheckpoints
   @testable import StepwiseFleet
+  import StepwiseTesting
   import Testing
 
   @Suite(.timeLimit(.minutes(5)), .enabled(if: server != nil, "STEPWISE_POSTGRES names no server"))
@@ -219,13 +220,24 @@
 
     @Test
     func `A stage that waits when its worker begins to drain is suspended`() async throws {
-      let hub = FleetHub(nil, channel: test.schema)
-      let columns = [[UInt8]?](repeating: nil, count: 12)
-      let end = Array(Double(86_400).bitPattern.bigEndianBytes)
+      let fleet = Fleet(MemoryFleetStore(clock: ManualClock()))
+      try await fleet.enqueue(Work.script(), id: "work")
+      let worker = try await fleet.registerWorker(within: .seconds(5))
+      let types = [
+        FleetRegistration(
+          Work.self,
+          retry: RetryPolicy(maxAttempts: 1, backoff: .none),
+          limits: .none,
+          isRetryable: { _ in false }
+        )
+      ]
+      let rows = try await fleet.claim(1, as: worker, knowing: nil, of: types, within: .seconds(5))
+      let hub = fleet.hub
       let context = JobSurroundings(
-        run: { _, _ in [PostgresRow(columns: [end, end])] },
+        store: fleet.store,
+        waitToRepeat: { throw $0 },
         hub: hub,
-        payloads: fleet().payloads,
+        payloads: fleet.payloads,
         report: { _ in },
         save: { _ in },
         append: { _ in },
@@ -241,8 +253,8 @@
         freeSlot: { _ in },
         isStopping: { [journal] _ in !journal.all.isEmpty }
       )
-      let claim = ClaimedJob(ClaimedRow(PostgresRow(columns: columns), worker: 1), in: context)
-      let job = FleetJob(fleet: fleet(), id: claim.row.id, claim: claim)
+      let claim = ClaimedJob(try #require(rows.first), in: context)
+      let job = FleetJob(fleet: fleet, id: claim.row.id, claim: claim)
       await #expect(throws: JobSuspension.self) { try await job.sleep(for: .seconds(86_400)) }
     }
 

@@ -52,9 +52,11 @@ extension DurableRun {
       for _ in 0..<20 where !self.isStopped && !Task.isCancelled { await news(.milliseconds(50)) }
     }
     // A run that is about to be interrupted is not stopped before.
-    if let end, end < now + 1_000 { return try await DurableSignals.take(until: nil, look) { try await take() } }
+    if let end, end < now + 1_000 {
+      return try await DurableSignals.take(within: nil, by: host.clock, look) { try await take() }
+    }
     return try await waiting(DurableWait(end: end, children: children), at: step) {
-      try await DurableSignals.take(until: nil, look) {
+      try await DurableSignals.take(within: nil, by: host.clock, look) {
         try throwIfStopped()
         return try await take()
       }

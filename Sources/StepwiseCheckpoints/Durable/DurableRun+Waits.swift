@@ -72,6 +72,8 @@ extension DurableRun {
     try await flush()
     guard rest > .zero else { return }
     let wait = DurableWait(end: now + Int(rest / .milliseconds(1)))
+    // The host's clock is that of its store.
+    let clock = clock is ContinuousClock ? settings.host?.clock ?? clock : clock
     try await waiting(wait, at: step) { try await clock.sleep(for: rest) }
   }
 }
@@ -228,12 +230,11 @@ extension DurableRun {
     if let value = try await take(cases, from: host, at: step) { return value }
     let timedOut = TimeoutError(step: name, duration: timeout ?? .zero)
     if let rest, rest <= .zero { throw timedOut }
-    let deadline = rest.map { ContinuousClock.now + $0 }
     let wait = DurableWait(end: rest.map { now + Int($0 / .milliseconds(1)) }, signals: cases.map(\.name))
     for (index, signal) in cases.enumerated() { host.expect(signal.name, at: "\(step)[\(index)", signal.expectation) }
     defer { for (index, signal) in cases.enumerated() { host.expect(signal.name, at: "\(step)[\(index)", nil) } }
     return try await waiting(wait, at: step) {
-      let value = try await DurableSignals.take(until: deadline, host.news()) {
+      let value = try await DurableSignals.take(within: rest, by: host.clock, host.news()) {
         try await take(cases, from: host, at: step)
       }
       guard let value else { throw timedOut }
@@ -290,16 +291,18 @@ package enum DurableSignals {
     throw failure
   }
 
-  /// Takes something when there is news, and at a deadline; returns nil when there is nothing by then.
+  /// Takes something when there is news, and after a time; returns nil when there is nothing by then.
   package nonisolated(nonsending) static func take<Value>(
-    until deadline: ContinuousClock.Instant?,
+    within limit: Duration?,
+    by clock: any Clock<Duration>,
     _ news: @Sendable (_ limit: Duration) async -> Void,
     _ take: nonisolated(nonsending) () async throws -> Value?
   ) async throws -> Value? {
+    let elapsed = stopwatch(on: clock)
     while true {
       // Once more at the end: a signal that was sent in time is not missed.
       if let value = try await take() { return value }
-      let rest = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(3_600)
+      let rest = limit.map { $0 - elapsed() } ?? .seconds(3_600)
       if rest <= .zero { return nil }
       await news(min(rest, .seconds(3_600)))
       try Task.checkCancellation()

@@ -36,6 +36,8 @@ package protocol DurableHost: Sendable {
   func refuse(_ signal: Int, of name: String, _ error: any Error) async
   /// A step waits for a signal of a name that it can read; nil when it no longer does.
   func expect(_ name: String, at step: String, _ expectation: SignalExpectation?)
+  /// The clock by which waits are measured.
+  var clock: any Clock<Duration> { get }
   /// Whether a run that fails stops, so that it can continue, instead of being undone.
   var holdsFailures: Bool { get }
   /// The codecs with which the host stores what the run does.
@@ -45,6 +47,7 @@ package protocol DurableHost: Sendable {
 extension DurableHost {
   package func refuse(_ signal: Int, of name: String, _ error: any Error) async {}
   package func expect(_ name: String, at step: String, _ expectation: SignalExpectation?) {}
+  package var clock: any Clock<Duration> { ContinuousClock() }
   package var holdsFailures: Bool { false }
   package var codecs: PayloadCodecs? { nil }
 }

@@ -121,7 +121,13 @@ package enum HostedStart {
 
   static func text(_ identity: String, input: String) -> String { opening + identity + middle + input + closing }
 
-  fileprivate static func parts(of text: String) -> (identity: String, input: [UInt8])? {
+  /// Returns the start of another run with the same input.
+  package static func renewed(_ text: String) -> String {
+    guard let (_, input) = parts(of: text) else { return text }
+    return self.text(DurableStart.newIdentity(), input: String(decoding: input, as: UTF8.self))
+  }
+
+  static func parts(of text: String) -> (identity: String, input: [UInt8])? {
     let bytes = Array(text.utf8)
     let end = opening.utf8.count + DurableStart.newIdentity().utf8.count
     guard bytes.starts(with: opening.utf8), bytes.dropFirst(end).starts(with: middle.utf8),

@@ -51,7 +51,7 @@
       DECLARE
         added bigint;
       BEGIN
-        \(Fleet.insertion(.finished, selecting: "SELECT n INTO added FROM counted"));
+        \(PostgresStore.insertion(.finished, selecting: "SELECT n INTO added FROM counted"));
         RETURN added;
       END
       $add$;

@@ -153,28 +153,11 @@
   extension Fleet {
     /// Returns how jobs have ended, in the order of the ids; nil while one has not.
     func ends(of ids: [String]) async throws -> [JobEnd]? {
-      let running = "SELECT 1 FROM @.jobs WHERE id = ANY ($1) AND finished_at IS NULL LIMIT 1"
-      guard try await database.run(running, [.texts(ids)]).isEmpty else { return nil }
-      let rows = try await database.run(
-        """
-        SELECT id, state, shape, CASE WHEN starts_with(name, 'chain ') THEN stage ELSE coalesce(stage, first) END, error,
-          cancel_reason
-        FROM @.jobs WHERE id = ANY ($1)
-        """,
-        [.texts(ids)]
-      )
-      var ends: [String: JobEnd] = [:]
-      for row in rows {
-        let (id, state) = (row.text(0) ?? "", FleetState(row.text(1) ?? ""))
-        guard state.isFinal else { return nil }
-        var end = JobEnd(id: id, state: state.description, shape: Int(row.integer(2) ?? 0))
-        // What a job without a result has stored is its own.
-        if state == .done || state == .failed { end.stage = try row.text(3).map { try payloads.decode($0, of: id) } }
-        if state == .failed { end.error = row.text(4) }
-        if state == .cancelled { end.reason = row.text(5) }
-        ends[id] = end
+      guard var ends = try await store.ends(of: ids) else { return nil }
+      for (index, end) in ends.enumerated() {
+        ends[index].stage = try end.stage.map { stage in try payloads.decode(stage, of: end.id) }
       }
-      return ids.map { ends[$0] ?? JobEnd(id: $0) }
+      return ends
     }
   }
 #endif

@@ -85,7 +85,7 @@
         ChildBatch(jobs: try fleet.payloads.encode(batch.jobs), options: batch.options)
       }
       // A key or a time that cannot be stored is an error of the step.
-      for batch in batches { _ = try fleet.parameters(batch.jobs, options, parent: id, channel: nil) }
+      for batch in batches { _ = try NewJobs(batch.jobs, options, parent: id) }
       claim.state.withLock { $0.children[step] = batches }
     }
 
@@ -140,7 +140,7 @@
     ) async throws -> [Result<Output, any Error>] {
       try checkStage()
       let ids = children.map { childID($0.id) }
-      guard let ends = try await fleet.ends(of: ids) else { throw claim.suspended(JobSuspension(children: ids)) }
+      guard let ends = try await fleet.store.ends(of: ids) else { throw claim.suspended(JobSuspension(children: ids)) }
       return zip(children, ends).map { child, end in Result { try child.output(end) } }
     }
   }

@@ -35,31 +35,24 @@
     @discardableResult
     @concurrent public func `continue`(_ id: String) async throws -> Bool {
       while true {
-        let rows =
-          id.utf8.contains(0)
-          ? []
-          : try await database.run(
-            "SELECT state, name, stage IS NULL, fence FROM @.jobs WHERE id = $1",
-            [.text(id)]
-          )
-        guard let row = rows.first, let fence = row.integer(3) else { throw FleetError.notFound(id: id) }
-        guard row.text(1)?.hasPrefix("chain ") == true else {
+        let runs = id.utf8.contains(0) ? [] : try await store.runs(of: [id])
+        guard let run = runs.first else { throw FleetError.notFound(id: id) }
+        guard run.isChain else {
           throw FleetError.notContinuable(id: id, reason: "it is not a chain; requeue it, to run its stage again")
         }
-        let state = FleetState(row.text(0) ?? "")
-        if state == .cancelled { throw FleetError.notContinuable(id: id, reason: "it was cancelled") }
-        guard state == .failed else { return false }
-        let (number, entry) = try await continuation(of: id, hasOutcome: !row.isTrue(2))
-        if try await queue(id, fence, number, entry) { return true }
+        if run.state == .cancelled { throw FleetError.notContinuable(id: id, reason: "it was cancelled") }
+        guard run.state == .failed else { return false }
+        let (number, entry) = try await continuation(of: id, hasOutcome: run.hasStage)
+        if let name = try await store.continue(id, run.fence, number, entry) {
+          await announce(name, 1)
+          return true
+        }
       }
     }
 
     /// Returns what replaces the entries of a run that has failed.
     private func continuation(of id: String, hasOutcome: Bool) async throws -> (number: Int64, entry: [UInt8]) {
-      let rows = try await database.run(
-        "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY number",
-        [.text(id)]
-      )
+      let rows = try await store.entries(of: id)
       guard !rows.isEmpty || !hasOutcome else {
         throw FleetError.notContinuable(
           id: id,
@@ -67,7 +60,7 @@
         )
       }
       var (events, isReady) = ([DurableEvent](), false)
-      let entries = try rows.map { try payloads.decode(entry: $0.bytes(1) ?? [], of: id) }
+      let entries = try rows.map { try payloads.decode(entry: $0.entry, of: id) }
       do {
         for entry in entries { events += try DurableEvent.events(in: entry) }
         // What a worker has held is ready to continue.
@@ -79,35 +72,12 @@
       }
       if isReady {
         let entry = try payloads.encode(entry: DurableEvent.bytes(of: events), of: id)
-        return (1 + (rows.last?.integer(0) ?? 1), entry)
+        return (1 + (rows.last?.number ?? 1), entry)
       }
       throw FleetError.notContinuable(
         id: id,
         reason: "its completed steps are being undone; requeue it to undo the rest"
       )
-    }
-
-    /// Queues a job that no worker has claimed in the meantime, with other entries.
-    private func queue(_ id: String, _ fence: Int64, _ number: Int64, _ entry: [UInt8]) async throws -> Bool {
-      let rows = try await database.run(
-        """
-        WITH queued AS (
-          UPDATE @.jobs SET
-            state = 'queued', stage = NULL, attempt = 0, deaths = 0, error = NULL, finished_at = NULL,
-            cancel_requested = false, cancel_reason = NULL, run_at = clock_timestamp()
-          WHERE id = $1 AND fence = $2 AND state = 'failed' RETURNING id, name
-        ), dropped AS (
-          DELETE FROM @.entries USING queued WHERE job = queued.id AND number < $3
-        ), added AS (
-          INSERT INTO @.entries (job, number, entry) SELECT id, $3, $4 FROM queued WHERE length($4::bytea) > 0
-        )
-        SELECT name FROM queued
-        """,
-        [.text(id), .integer(fence), .integer(number), .bytes(entry)]
-      )
-      guard let name = rows.first?.text(0) else { return false }
-      await announce(name, 1)
-      return true
     }
   }
 
@@ -116,32 +86,16 @@
     ///
     /// If the worker dies before this, the next one replays the failure, and holds the run as well.
     func keepForContinuation() async throws {
-      let rows = try await surroundings.run(
-        "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1",
-        [.text(row.id)]
-      )
-      guard let last = rows.last?.integer(0) else { return }
+      let rows = try await surroundings.run { try await $0.entries(of: row.id) }
+      guard let last = rows.last?.number else { return }
       var events: [DurableEvent] = []
       let payloads = surroundings.payloads
       for row in rows {
-        events += try DurableEvent.events(in: payloads.decode(entry: row.bytes(1) ?? [], of: self.row.id))
+        events += try DurableEvent.events(in: payloads.decode(entry: row.entry, of: self.row.id))
       }
       let kept = DurableEvent.bytes(of: try DurableEvent.continuing(events, isHeld: true))
       let entry = try payloads.encode(entry: kept, of: row.id)
-      let written = try await surroundings.run(
-        """
-        WITH held AS (
-          SELECT id FROM @.jobs WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') FOR NO KEY UPDATE
-        ), dropped AS (
-          DELETE FROM @.entries USING held WHERE job = held.id AND number < $4
-        )
-        INSERT INTO @.entries AS e (job, number, entry) SELECT id, $4, $5 FROM held
-        ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
-        RETURNING number
-        """,
-        row.claim.parameters + [.integer(last + 1), .bytes(entry)]
-      )
-      if written.isEmpty { throw LostJob() }
+      if try await !surroundings.run({ try await $0.replaceEntries(row.claim, last + 1, entry) }) { throw LostJob() }
     }
   }
 #endif

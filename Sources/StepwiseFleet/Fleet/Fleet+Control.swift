@@ -21,19 +21,8 @@
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func cancel(_ ids: [String], reason: String? = nil) async throws -> Int {
-      let rows = try await database.run(
-        """
-        SELECT CASE WHEN o_state = 'queued' THEN @.announce($3, o_name, 1)
-          ELSE pg_notify($3, CASE WHEN o_state = 'running' THEN 'c' ELSE 's' END || o_id)::text END, o_id = ANY ($1)
-        FROM (SELECT DISTINCT * FROM @.cancel($1, $2)) AS changed
-        """,
-        [
-          // PostgreSQL stores no NUL, and no job has one in its id.
-          .texts(ids.filter { !$0.utf8.contains(0) }), .text(reason?.replacing("\0", with: "")),
-          .text(configuration.schema),
-        ]
-      )
-      return rows.count { $0.isTrue(1) }
+      // No job has a NUL in its id, and PostgreSQL stores none.
+      try await store.cancel(ids.filter { !$0.utf8.contains(0) }, reason: reason?.replacing("\0", with: ""))
     }
 
     /// Requests the cancellation of a job, as `cancel(_:reason:)` of many does.
@@ -58,11 +47,7 @@
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func pause(_ name: String) async throws -> Bool {
-      let rows = try await database.run(
-        "INSERT INTO @.pauses VALUES ($1, clock_timestamp()) ON CONFLICT (name) DO NOTHING RETURNING name",
-        [.text(name)]
-      )
-      return !rows.isEmpty
+      try await store.pause(name)
     }
 
     /// Lets workers start jobs of a paused progression type again.
@@ -72,9 +57,9 @@
     /// - Throws: ``PostgresError``.
     @discardableResult
     @concurrent public func resume(_ name: String) async throws -> Bool {
-      let rows = try await database.run("DELETE FROM @.pauses WHERE name = $1 RETURNING name", [.text(name)])
+      let wasPaused = try await store.resume(name)
       await announce(name, Self.allWorkers)
-      return !rows.isEmpty
+      return wasPaused
     }
 
     /// Queues a dead letter or a cancelled job again, at the stage it had reached and with all of its attempts.
@@ -99,23 +84,10 @@
     @discardableResult
     @concurrent public func fork(_ id: String, fromStage number: Int, as newID: String) async throws -> Bool {
       try Self.check(newID)
-      let rows = try await database.run(
-        """
-        WITH origin AS (
-          SELECT j.name, j.key, j.priority, j.keeps_stages, s.shape, s.stage FROM @.jobs j JOIN @.passed s ON s.id = j.id
-          WHERE j.id = $1 AND s.version = $2 AND NOT starts_with(j.name, 'chain ') LIMIT 1
-        ), added AS (
-          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, turn)
-          SELECT $3, name, key, priority, 'queued', clock_timestamp(), keeps_stages, shape, stage, shape,
-            @.turn(name, key, priority) FROM origin
-          ON CONFLICT (id) DO NOTHING RETURNING name
-        )
-        SELECT a.name FROM origin LEFT JOIN added a ON true
-        """,
-        [.text(id), .integer(Int64(number)), .text(newID)]
-      )
-      guard let row = rows.first else { throw FleetError.notFound(id: id) }
-      guard let name = row.text(0) else { return false }
+      guard let added = try await store.fork(id, fromStage: number, as: newID) else {
+        throw FleetError.notFound(id: id)
+      }
+      guard let name = added else { return false }
       await announce(name, 1)
       return true
     }
@@ -137,22 +109,7 @@
     ) async throws -> Int {
       var total = 0
       while true {
-        let rows = try await database.run(
-          """
-          WITH gone AS (
-            DELETE FROM @.jobs WHERE id IN (
-              SELECT id FROM @.jobs
-              WHERE finished_at < clock_timestamp() - $1::float8 * interval '1 second' AND state = ANY ($2)
-                AND NOT EXISTS (SELECT FROM @.waits w WHERE w.child = jobs.id)
-                AND NOT (parent IS NOT NULL AND @.has_open_parent(parent))
-              ORDER BY finished_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-            ) RETURNING id
-          )
-          SELECT count(*) FROM gone
-          """,
-          [.real(age / .seconds(1)), .texts(states.filter(\.isFinal).map(\.description))]
-        )
-        let count = Int(rows.first?.integer(0) ?? 0)
+        let count = try await store.prune(olderThan: age, states: states)
         total += count
         if count < 1_000 { return total }
       }
@@ -164,12 +121,14 @@
     ///
     /// You can run it again at any time. Use it when the roles of your programs may not create tables: an administrator
     /// runs it before you deploy a new version. A program whose tables are up to date runs none of it.
-    public var schemaSQL: String { database.schema.script }
+    public var schemaSQL: String { postgres?.schema.script ?? Self.hasNoTables }
+
+    private static let hasNoTables = "-- This fleet is in memory and has no tables.\n"
 
     /// Creates the tables, or brings those of an earlier version up to date, and returns how many steps had run and have run.
     ///
     /// The first operation does so, too. This one builds indexes without blocking writes.
-    package func migrate() async throws -> (before: Int, after: Int) { try await database.convert() }
+    package func migrate() async throws -> (before: Int, after: Int) { try await postgres?.convert() ?? (0, 0) }
 
     /// Statements that let one role enqueue jobs and read what becomes of them, and another one run and operate them.
     ///
@@ -181,7 +140,7 @@
     ///   - worker: The name of the role that runs and operates jobs; nil for none.
     /// - Returns: The statements.
     public func grantsSQL(enqueuer: String?, worker: String?) -> String {
-      let schema = database.schema.quoted
+      guard let schema = postgres?.schema.quoted else { return Self.hasNoTables }
       func lines(_ role: String?, _ grants: [String]) -> String {
         guard let role else { return "" }
         return grants.map { "\($0) \(PostgresSchema(name: role).quoted);\n" }.joined()

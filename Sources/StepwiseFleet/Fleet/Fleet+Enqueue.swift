@@ -65,7 +65,6 @@
       options: FleetOptions = FleetOptions(),
       through execute: (FleetStatement) async throws -> Void
     ) async throws {
-      try database.schema.check()
       for slice in slices(progressions) { try await execute(statement(for: FleetBatch(slice), options)) }
     }
 
@@ -133,7 +132,6 @@
       options: FleetOptions = FleetOptions(),
       through execute: (FleetStatement) async throws -> Void
     ) async throws {
-      try database.schema.check()
       for slice in slices(inputs) { try await execute(statement(for: FleetBatch(chain, version, slice), options)) }
     }
 
@@ -150,20 +148,16 @@
     }
 
     func enqueue(_ batch: FleetBatch, options: FleetOptions, parent: String? = nil) async throws -> Int {
-      let insertion = Self.insertion(options.replacing)
-      let stored = try payloads.encode(batch)
-      let row = try await database.run(insertion, parameters(stored, options, parent: parent, channel: nil)).first
-      if row?.isTrue(1) == true { await announce(batch.name, batch.ids.count) }
-      let count = Int(row?.integer(0) ?? 0)
+      let (count, isReady) = try await store.enqueue(NewJobs(payloads.encode(batch), options, parent: parent))
+      if isReady { await announce(batch.name, batch.ids.count) }
       if count < batch.ids.count { try await checkType(of: batch) }
       return count
     }
 
     /// Throws when an id of a batch belongs to a job of another type.
     private func checkType(of batch: FleetBatch) async throws {
-      let foreign = "SELECT id, name FROM @.jobs WHERE id = ANY ($1) AND name <> $2 ORDER BY id LIMIT 1"
-      guard let row = try await database.run(foreign, [.texts(batch.ids), .text(batch.name)]).first else { return }
-      throw FleetError.foreignType(id: row.text(0) ?? "", stored: row.text(1) ?? "", expected: batch.name)
+      guard let (id, name) = try await store.foreignJob(in: batch) else { return }
+      throw FleetError.foreignType(id: id, stored: name, expected: batch.name)
     }
 
     /// Enqueues a batch of one job, in one statement with those of its kind that other Tasks enqueue while one is under way.
@@ -174,20 +168,17 @@
         let options = jobs[0].options
         var batch = jobs[0].batch
         for job in jobs.dropFirst() { batch.append(job.batch) }
-        let insertion = Self.insertion(.nothing, selecting: "SELECT id, state = 'queued' FROM added")
-        let rows = try await database.run(insertion, parameters(batch, options, parent: nil, channel: nil))
-        if rows.contains(where: { $0.isTrue(1) }) { await announce(batch.name, rows.count) }
-        var added = Set(rows.compactMap { $0.text(0) })
-        return batch.ids.map { added.remove($0) != nil }
+        let (added, isReady) = try await store.enqueueEach(NewJobs(batch, options))
+        if isReady { await announce(batch.name, added.count) }
+        var rest = Set(added)
+        return batch.ids.map { rest.remove($0) != nil }
       }
       if !isAdded { try await checkType(of: batch) }
       return isAdded
     }
 
     func statement(for batch: FleetBatch, _ options: FleetOptions) throws -> FleetStatement {
-      let parameters = try parameters(payloads.encode(batch), options, parent: nil, channel: configuration.schema)
-      let insertion = database.schema.statement(Self.insertion(options.replacing))
-      return FleetStatement(sql: insertion, parameters: parameters.map(\.literal))
+      try store.statement(for: NewJobs(payloads.encode(batch), options))
     }
 
     /// Notifies workers of queued jobs, in a transaction that writes nothing.
@@ -195,11 +186,8 @@
     /// A commit with a notification holds a lock that all such commits in the server need, until the disk has it.
     func announce(_ name: String, _ count: Int) async {
       try? await announcer.add((name, count)) { [self] jobs in
-        let counts = Dictionary(jobs.map { ($0.name, Int64($0.count)) }, uniquingKeysWith: +).sorted { $0.key < $1.key }
-        try await database.run(
-          "SELECT @.announce($1, u.name, u.n) FROM unnest($2::text[], $3::bigint[]) AS u(name, n)",
-          [.text(configuration.schema), .texts(counts.map(\.key)), .integers(counts.map(\.value))]
-        )
+        let counts = Dictionary(jobs.map { ($0.name, $0.count) }, uniquingKeysWith: +).sorted { $0.key < $1.key }
+        try await store.announce(counts.map { (name: $0.key, count: $0.value) })
         return jobs.map { _ in }
       }
     }
@@ -213,87 +201,10 @@
       }
     }
 
-    /// Returns the parameters for a batch that is encoded.
-    ///
-    /// One parameter a column, so that the statement is the same for any number of jobs.
-    func parameters(
-      _ batch: FleetBatch,
-      _ options: FleetOptions,
-      parent: String?,
-      channel: String?
-    ) throws -> [PostgresValue] {
-      if options.key?.utf8.contains(0) == true {
-        throw FleetError.unstorable(id: batch.ids.first ?? "", reason: "its key contains a NUL")
-      }
-      try FleetTags.check(options.tags)
-      let (isAbsolute, seconds) = options.start.seconds
-      // It would never start.
-      guard seconds < .infinity else {
-        throw FleetError.unstorable(id: batch.ids.first ?? "", reason: "it is to start at \(seconds)")
-      }
-      return [
-        .texts(batch.ids), .texts(batch.stages), .text(batch.name), .integer(Int64(batch.shape)),
-        .integer(Int64(options.priority)), .text(options.key), .real(seconds), .flag(isAbsolute),
-        .flag(options.keepsStages), .text(parent), .text(channel),
-        .tags(options.tags),
-      ]
-    }
-
     /// Checks that an id can be stored.
     static func check(_ id: String) throws(FleetError) {
       guard (1...200).contains(id.utf8.count), !id.utf8.contains(0) else { throw .invalidID(id: id) }
     }
-
-    /// Inserts jobs, and returns their number and whether one is ready, or what else is selected.
-    static func insertion(_ replacing: FleetOptions.Replacement, selecting selection: String? = nil) -> String {
-      let conflict =
-        switch replacing {
-        case .nothing: "DO NOTHING"
-        case .finished:
-          """
-          DO UPDATE SET seq = DEFAULT, turn = EXCLUDED.turn, name = EXCLUDED.name, key = EXCLUDED.key, tags = EXCLUDED.tags, priority = EXCLUDED.priority,
-            state = EXCLUDED.state, run_at = EXCLUDED.run_at, attempt = 0, deaths = 0, worker = NULL,
-            cancel_requested = EXCLUDED.cancel_requested, cancel_reason = EXCLUDED.cancel_reason, keeps_stages = EXCLUDED.keeps_stages, version = 1, first_shape = EXCLUDED.first_shape,
-            first = EXCLUDED.first, shape = EXCLUDED.shape, stage = NULL, error = NULL, note = NULL, parent = EXCLUDED.parent,
-            waits_for = NULL, waits_since = NULL, waits_until = NULL, paused_at = NULL, attempts = NULL,
-            deadlines = NULL, created_at = clock_timestamp(), started_at = NULL,
-            finished_at = EXCLUDED.finished_at
-            WHERE jobs.finished_at IS NOT NULL
-              AND NOT (jobs.state = 'failed' AND jobs.stage IS NULL AND starts_with(jobs.name, 'chain '))
-          """
-        }
-      return """
-        WITH due AS (
-          SELECT CASE WHEN $8::boolean THEN to_timestamp($7::float8)
-            ELSE clock_timestamp() + $7::float8 * interval '1 second' END AS run_at,
-            @.turn($3::text, $6::text, $5::bigint) AS turn
-        ), cancelled AS (
-          SELECT cancel_requested AS is_set, cancel_reason AS reason FROM @.jobs WHERE id = $10::text FOR KEY SHARE
-        ), added AS (
-          INSERT INTO @.jobs (
-            id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, parent, cancel_requested,
-            cancel_reason, finished_at, turn, tags
-          )
-          SELECT j.id, $3::text, $6::text, $5::bigint, CASE WHEN c.is_set THEN 'cancelled'
-              WHEN due.run_at > clock_timestamp() THEN 'scheduled' ELSE 'queued' END,
-            due.run_at, $9::boolean, $4::bigint, j.stage, $4::bigint, $10::text, coalesce(c.is_set, false), c.reason,
-            CASE WHEN c.is_set THEN clock_timestamp() END, due.turn + CASE WHEN $6::text IS NULL THEN 0 ELSE j.n - 1 END,
-            $12::text[]
-          FROM due CROSS JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS j(id, stage, n) LEFT JOIN cancelled c ON true
-          ON CONFLICT (id) \(conflict)
-          RETURNING id, state
-        ), set_back AS (
-          UPDATE @.marks m SET until = '-infinity' FROM due
-          WHERE m.name = $3 AND m.until > clock_timestamp() AND due.run_at <= clock_timestamp()
-            AND (~ $5::bigint, due.turn, due.run_at) < (m.rank, m.turn, m.run_at)
-        ), counted AS (SELECT count(*) AS n, bool_or(state = 'queued') AS is_ready FROM added)
-        \(selection ?? result)
-        """
-    }
-
-    private static let result = """
-      SELECT n, is_ready, CASE WHEN is_ready AND $11::text IS NOT NULL THEN @.announce($11::text, $3::text, n) END FROM counted
-      """
   }
 
   /// Jobs of one type that one statement enqueues.

@@ -74,7 +74,6 @@
       options: FleetOptions = FleetOptions(),
       through execute: (FleetStatement) async throws -> Void
     ) async throws {
-      try database.schema.check()
       for slice in slices(ids.map { (id: $0, input: ()) }) {
         try await execute(statement(for: FleetBatch(chain, version, slice), options))
       }

@@ -18,9 +18,9 @@
     ///   `CancellationError`.
     @concurrent public func result<P: Progression & Codable>(of id: String, as type: P.Type) async throws -> P.Result {
       let coder = StageCoder<P>()
-      let (status, row) = try await end(of: id, name: coder.name)
+      let (status, end) = try await end(of: id, name: coder.name)
       try check(status)
-      let stage = try coder.decode(row.text(1) ?? row.text(2), shape: Int(row.integer(0) ?? 0), of: id, by: payloads)
+      let stage = try coder.decode(end.stage ?? end.first, shape: end.shape, of: id, by: payloads)
       guard let result = stage.result else {
         throw FleetError.unknownShape(id: id, reason: "the last stage has no result in this program")
       }
@@ -60,20 +60,19 @@
     }
 
     private func output<Output>(of id: String, _ name: String, _ values: DurableValues<Output>) async throws -> Output {
-      let (status, row) = try await end(of: id, name: name)
+      let (status, stored) = try await end(of: id, name: name)
       var end = JobEnd(id: id, state: status.state.description)
-      end.stage = try row.text(1).map { try payloads.decode($0, of: id) }
+      end.stage = try stored.stage.map { try payloads.decode($0, of: id) }
       (end.error, end.reason) = (status.error, status.cancellationReason)
       return try end.output(of: name, values)
     }
 
-    /// Waits for the end of a job; returns its state, and a row of its last shape, its last stage and its first one.
-    func end(of id: String, name: String) async throws -> (FleetStatus, PostgresRow) {
+    /// Waits for the end of a job; returns its state, its last shape, its last stage and its first one.
+    func end(of id: String, name: String) async throws -> (FleetStatus, (shape: Int, stage: String?, first: String)) {
       try await observe(id, name) { status in
         guard status.state.isFinal else { return nil }
-        let rows = try await database.run("SELECT shape, stage, first FROM @.jobs WHERE id = $1", [.text(id)])
-        guard let row = rows.first else { throw FleetError.notFound(id: id) }
-        return (status, row)
+        guard let end = try await store.end(of: id) else { throw FleetError.notFound(id: id) }
+        return (status, end)
       }
     }
 
@@ -92,7 +91,7 @@
           throw FleetError.foreignType(id: id, stored: status.progression, expected: name)
         }
         if let value = try await body(status) { return value }
-        await news(delay)
+        await news(store.clock.polling(delay))
         delay = min(delay * 2, .seconds(5))
       }
     }
@@ -120,15 +119,7 @@
     ///
     /// A claim skips a row that this holds locked, so that a queued job is announced again.
     func watch(_ id: String) async throws -> FleetStatus? {
-      let rows = try await database.run(
-        """
-        UPDATE @.jobs SET watched_until = clock_timestamp() + interval '1 minute'
-        WHERE id = $1 AND finished_at IS NULL AND (watched_until IS NULL OR watched_until < clock_timestamp() + interval '30 seconds')
-        RETURNING \(FleetStatus.briefColumns)
-        """,
-        [.text(id)]
-      )
-      guard let status = rows.first.map(FleetStatus.init) else { return try await status(of: id) }
+      guard let status = try await store.watch(id) else { return try await status(of: id) }
       if status.state == .queued { await announce(status.progression, 1) }
       return status
     }
@@ -177,18 +168,9 @@
     ) async throws -> ([P], Int64) {
       let coder = StageCoder<P>()
       return try await observe(id, coder.name) { status in
-        let rows = try await database.run(
-          """
-          SELECT DISTINCT ON (version) version, shape, stage FROM @.passed WHERE id = $1 AND version > $2
-          ORDER BY version LIMIT 100
-          """,
-          [.text(id), .integer(version)]
-        )
-        if let last = rows.last?.integer(0) {
-          let stages = try rows.map { row in
-            try coder.decode(row.text(2), shape: Int(row.integer(1) ?? 0), of: id, by: payloads)
-          }
-          return (stages, last)
+        let rows = try await store.stages(of: id, after: version)
+        if let last = rows.last?.version {
+          return (try rows.map { try coder.decode($0.stage, shape: $0.shape, of: id, by: payloads) }, last)
         }
         if status.state == .done { return ([], version) }
         try check(status)

@@ -42,7 +42,7 @@
         let chain = String(status.progression.dropFirst("chain ".count))
         guard let bytes = DurableEvent.value(of: step, in: chain, events) else { return nil }
         return try DurableValues(Value.self).decode(bytes)
-      } catch let error as PostgresError {
+      } catch let error as any FleetStoreError {
         throw error
       } catch let error as FleetError {
         throw error
@@ -99,7 +99,7 @@
       let text = text.map(Ending.text)
       do {
         try await claim.store(note: text)
-      } catch let error as PostgresError where error.isUnstorable {
+      } catch let error as any FleetStoreError where error.isUnstorable {
         try await claim.store(note: text.map(Ending.ascii))
       }
     }
@@ -107,13 +107,7 @@
 
   extension ClaimedJob {
     fileprivate func store(note: String?) async throws {
-      let rows = try await surroundings.run(
-        """
-        UPDATE @.jobs SET note = $4 WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') RETURNING id
-        """,
-        row.claim.parameters + [.text(note)]
-      )
-      if rows.isEmpty { throw LostJob() }
+      if try await !surroundings.run({ try await $0.setNote(note, of: row.claim) }) { throw LostJob() }
     }
   }
 #endif

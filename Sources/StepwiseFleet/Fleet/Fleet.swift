@@ -24,7 +24,7 @@
   /// cut off is sent again; running it twice has the same effect. All members may be used from any thread.
   public final class Fleet: Sendable {
     let configuration: FleetConfiguration
-    let database: PostgresDatabase
+    let store: any FleetStore
     let hub: FleetHub
     let payloads: FleetPayloads
     /// The workers of this process, for its health.
@@ -44,16 +44,23 @@
     public init(_ connectionString: String, configuration: FleetConfiguration = FleetConfiguration()) {
       self.configuration = configuration
       payloads = FleetPayloads(configuration)
-      database = PostgresDatabase(
-        connectionString,
-        schema: configuration.schema,
-        maxConnections: configuration.maxConnections
-      )
-      hub = FleetHub(configuration.listens ? connectionString : nil, channel: configuration.schema)
+      store = PostgresStore(connectionString, configuration)
+      hub = FleetHub(store)
     }
 
+    /// Creates a fleet in another store.
+    init(in store: any FleetStore, _ configuration: FleetConfiguration) {
+      self.configuration = configuration
+      payloads = FleetPayloads(configuration)
+      self.store = store
+      hub = FleetHub(store)
+    }
+
+    /// The database; nil for a fleet in memory.
+    var postgres: PostgresDatabase? { (store as? PostgresStore)?.database }
+
     /// A Boolean value that indicates whether the database has the tables; reading it creates none.
-    package var isInstalled: Bool { get async throws { try await database.isInstalled } }
+    package var isInstalled: Bool { get async throws { try await postgres?.isInstalled ?? true } }
 
     /// The schema that holds the tables.
     package var schemaName: String { configuration.schema }

@@ -135,22 +135,13 @@
       onProgress: @Sendable (FleetProgress) -> Void = { _ in }
     ) async throws -> FleetProgress {
       try filter.check()
-      let matches = filter.condition
-      let counts = try await database.run(
-        """
-        SELECT count(*) FILTER (WHERE true), count(*) FILTER (WHERE \(change.condition)),
-          NOT EXISTS (SELECT FROM @.jobs WHERE NOT coalesce(\(matches.sql), false)),
-          extract(epoch FROM clock_timestamp())::float8
-        FROM @.jobs WHERE \(matches.sql)
-        """,
-        matches.parameters
-      ).first
-      let (matched, applicable) = (Int(counts?.integer(0) ?? 0), Int(counts?.integer(1) ?? 0))
+      let counts = try await store.count(change, to: filter)
+      let (matched, applicable) = (counts.matched, counts.applicable)
       if matched == 0 {
         try await check(tagOf: filter)
         throw FleetError.refused(reason: "the filter matches 0 jobs")
       }
-      if counts?.isTrue(2) == true, !includesAll {
+      if counts.matchesAll, !includesAll {
         throw FleetError.refused(
           reason: "the filter matches all \(matched) jobs of the fleet; includesAll, or --all, permits that"
         )
@@ -165,19 +156,16 @@
         throw FleetError.refused(reason: "the filter matches \(matched) jobs, and they \(change.rest)")
       }
       if isDryRun { return progress }
-      let began = counts?.real(3) ?? 0
-      let count = matches.parameters.count
       var last = ""
       while true {
         try Task.checkCancellation()
-        let ids = try await database.run(
-          """
-          SELECT id FROM @.jobs WHERE \(matches.sql) AND \(change.condition)
-            AND id > $\(count + 1) AND created_at <= to_timestamp($\(count + 2)::float8)
-          ORDER BY id LIMIT \(Self.changeBatch)
-          """,
-          matches.parameters + [.text(last), .real(began)]
-        ).compactMap { $0.text(0) }
+        let ids = try await store.ids(
+          of: change,
+          to: filter,
+          after: last,
+          enqueuedBy: counts.time,
+          limit: Self.changeBatch
+        )
         guard let next = ids.last else { return progress }
         progress.changedCount += try await apply(change, to: ids)
         onProgress(progress)
@@ -188,8 +176,7 @@
     /// Throws for a tag that no job has.
     private func check(tagOf filter: FleetFilter) async throws {
       guard let tag = filter.tag else { return }
-      let known = "SELECT FROM @.jobs WHERE tags && ARRAY[$1::text] LIMIT 1"
-      if try await database.run(known, [.text(tag)]).isEmpty { throw FleetError.unknownTag(tag: tag) }
+      if try await !store.hasJob(tagged: tag) { throw FleetError.unknownTag(tag: tag) }
     }
 
     /// Sets the priority of a job that has not ended.
@@ -210,67 +197,20 @@
       switch change {
       case .retry: return try await requeue(ids)
       case .cancel(let reason): return try await cancel(ids, reason: reason)
-      case .reprioritize(let priority):
-        return try await changed(
-          """
-          WITH changed AS (
-            UPDATE @.jobs SET priority = $2 WHERE id = ANY ($1) AND finished_at IS NULL RETURNING name, state = 'queued' AS is_queued
-          )
-          """,
-          [.texts(ids), .integer(Int64(priority))]
-        )
-      case .prune:
-        let removal = "DELETE FROM @.jobs WHERE id = ANY ($1) AND \(change.condition) RETURNING id"
-        return try await database.run(removal, [.texts(ids)]).count
+      case .reprioritize(let priority): return try await announced(store.prioritize(ids, priority))
+      case .prune: return try await store.remove(ids)
       }
     }
 
-    /// The first stage of a chain with another identity of its run, and so with other idempotency keys.
-    static let withNewIdentity = """
-      regexp_replace(first, '^\\{"run":"[^"]*"', '{"run":"' || left(translate(gen_random_uuid()::text, '-', ''), 26) || '"')
-      """
-
-    /// Queues failed and cancelled jobs again; those that were undone begin again, with a new identity of 26
-    /// digits, and so with other idempotency keys.
+    /// Queues failed and cancelled jobs again; those that were undone begin again.
     func requeue(_ ids: [String]) async throws -> Int {
-      let isUndone = "starts_with(name, 'chain ') AND stage IS NOT NULL"
-      let common = """
-        state = 'queued', run_at = clock_timestamp(), attempt = 0, deaths = 0, error = NULL, cancel_requested = false,
-        cancel_reason = NULL, finished_at = NULL, waits_since = NULL, waits_until = NULL, paused_at = NULL
-        """
-      return try await changed(
-        """
-        WITH continued AS (
-          UPDATE @.jobs SET \(common)
-          WHERE id = ANY ($1) AND state IN ('failed', 'cancelled') AND NOT (\(isUndone)) RETURNING name
-        ), restarted AS (
-          UPDATE @.jobs SET \(common), seq = DEFAULT, version = 1, shape = first_shape, stage = NULL, waits_for = NULL,
-            deadlines = NULL, note = NULL, started_at = NULL,
-            first = \(Self.withNewIdentity)
-          WHERE id = ANY ($1) AND state IN ('failed', 'cancelled') AND \(isUndone) RETURNING name
-        ), changed AS (
-          SELECT name, true AS is_queued FROM continued UNION ALL SELECT name, true FROM restarted
-        )
-        """,
-        [.texts(ids.filter { !$0.utf8.contains(0) })]
-      )
+      try await announced(store.requeue(ids.filter { !$0.utf8.contains(0) }))
     }
 
-    /// Runs a change that may put jobs before others, and announces those that are queued.
-    ///
-    /// A claim that begins at a mark would not see them for a while.
-    private func changed(_ statement: String, _ parameters: [PostgresValue]) async throws -> Int {
-      let rows = try await database.run(
-        """
-        \(statement), set_back AS (
-          UPDATE @.marks SET until = '-infinity' WHERE name IN (SELECT name FROM changed)
-        )
-        SELECT name, count(*), count(*) FILTER (WHERE is_queued) FROM changed GROUP BY name
-        """,
-        parameters
-      )
-      for row in rows { if let queued = row.integer(2), queued > 0 { await announce(row.text(0) ?? "", Int(queued)) } }
-      return rows.reduce(0) { $0 + Int($1.integer(1) ?? 0) }
+    /// Announces the jobs that a change has queued, and returns how many it has changed.
+    private func announced(_ names: [ChangedName]) async -> Int {
+      for name in names where name.queued > 0 { await announce(name.name, name.queued) }
+      return names.reduce(0) { $0 + $1.count }
     }
   }
 

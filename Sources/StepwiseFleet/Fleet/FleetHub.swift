@@ -33,21 +33,18 @@
     /// Those of the subscribers to each job, and of the workers.
     let calls = Lock<[String?: [ObjectIdentifier: Call]]>([:])
     let expectations = SignalExpectations()
-    private let channel: String
-    /// The connection string, until the hub listens.
-    private let server: Lock<String?>
+    private let store: any FleetStore
+    private let isListening = Lock(false)
 
-    /// Creates a hub; without a connection string, it receives no notifications.
-    init(_ connectionString: String?, channel: String) {
-      self.channel = channel
-      server = Lock(connectionString)
-    }
+    init(_ store: any FleetStore) { self.store = store }
 
     /// Subscribes to the news of a job, or else to those for workers; the first call starts to listen.
     func subscribe(to id: String? = nil, _ call: @escaping Call) -> Subscription {
-      if let server = server.withLock({ $0.take() }) {
-        Self.listen(server, channel, while: { [weak self] in self != nil }, { [weak self] in self?.deliver($0) })
+      let isFirst = isListening.withLock { isListening in
+        defer { isListening = true }
+        return !isListening
       }
+      if isFirst { store.listen(while: { [weak self] in self != nil }, { [weak self] in self?.deliver($0) }) }
       return Subscription(id, in: self, call)
     }
 
@@ -55,7 +52,7 @@
     ///
     /// - Returns: A function that waits for news, until a time has passed or the Task is cancelled.
     func news(of id: String) -> @Sendable (_ limit: Duration) async -> Void {
-      let signal = FleetSignal()
+      let signal = FleetSignal(store.clock)
       let subscription = subscribe(to: id) { _ in signal.raise() }
       return { limit in
         await signal.wait(upTo: limit)
@@ -109,11 +106,13 @@
 
   extension Once {
     /// Returns when it is settled, when the time has passed, or when the Task is cancelled.
-    package func waitForValue(upTo limit: Duration) async {
+    package func waitForValue(upTo limit: Duration) async { await waitForValue(upTo: limit, .system) }
+
+    func waitForValue(upTo limit: Duration, _ clock: FleetClock) async {
       if settled != nil { return }
       await withTaskGroup { group in
         group.addTask { _ = await self.value() }
-        group.addTask { try? await Task.sleep(for: limit) }
+        group.addTask { await clock.sleep(for: limit) }
         await group.next()
         group.cancelAll()
       }
@@ -123,13 +122,16 @@
   /// Wakes the Tasks that wait; one that is raised while none waits is remembered, once.
   final class FleetSignal: Sendable {
     private let next = Lock(Once<Void>())
+    private let clock: FleetClock
+
+    init(_ clock: FleetClock) { self.clock = clock }
 
     func raise() { next.withLock { $0 }.settle(()) }
 
     /// Returns when the signal was raised, when the time has passed, or when the Task is cancelled.
     func wait(upTo limit: Duration) async {
       let raised = next.withLock { $0 }
-      await raised.waitForValue(upTo: limit)
+      await raised.waitForValue(upTo: limit, clock)
       if raised.settled != nil { next.withLock { if $0 === raised { $0 = Once() } } }
     }
   }

@@ -79,11 +79,7 @@
     }
 
     func statuses(of ids: [String]) async throws -> [FleetStatus] {
-      try await database.run(
-        "SELECT \(FleetStatus.columns) FROM @.jobs WHERE id = ANY ($1)",
-        [.texts(ids.filter { !$0.utf8.contains(0) })]
-      )
-      .map(FleetStatus.init)
+      try await store.statuses(of: ids.filter { !$0.utf8.contains(0) })
     }
 
     /// Returns a page of jobs, in the order of their ids.
@@ -120,15 +116,8 @@
       limit: Int = 100
     ) async throws -> FleetPage {
       try filter.check()
-      let (limit, condition) = (max(1, limit), filter.condition)
-      let count = condition.parameters.count
-      let rows = try await database.run(
-        """
-        SELECT \(FleetStatus.columns) FROM @.jobs
-        WHERE \(condition.sql) AND id > coalesce($\(count + 1)::text, '') ORDER BY id LIMIT $\(count + 2)
-        """,
-        condition.parameters + [.text(last), .integer(Int64(limit) + 1)]
-      ).map(FleetStatus.init)
+      let limit = max(1, limit)
+      let rows = try await store.jobs(matching: filter, after: last, limit: limit + 1)
       let jobs = Array(rows.prefix(limit))
       return FleetPage(jobs: jobs, next: rows.count > limit ? jobs.last?.id : nil)
     }
@@ -139,10 +128,7 @@
     /// - Returns: The jobs, the last one to fail first.
     /// - Throws: ``PostgresError``.
     @concurrent public func deadLetters(limit: Int = 100) async throws -> [FleetStatus] {
-      try await database.run(
-        "SELECT \(FleetStatus.columns) FROM @.jobs WHERE state = 'failed' ORDER BY finished_at DESC LIMIT $1",
-        [.integer(Int64(max(0, limit)))]
-      ).map(FleetStatus.init)
+      try await store.deadLetters(limit: max(0, limit))
     }
 
     /// Returns the number of jobs in each state that there are any in.
@@ -152,8 +138,7 @@
     /// - Returns: The numbers.
     /// - Throws: ``PostgresError``.
     @concurrent public func counts() async throws -> [FleetState: Int] {
-      let rows = try await database.run("SELECT state, count(*) FROM @.jobs GROUP BY state")
-      return Dictionary(rows.map { (FleetState($0.text(0) ?? ""), Int($0.integer(1) ?? 0)) }) { $0 + $1 }
+      try await store.counts()
     }
 
     /// Returns what the fleet has of each progression type: jobs in each state, workers, and whether it is paused.
@@ -162,38 +147,7 @@
     /// - Returns: One element for each name that has jobs, is paused or is registered by a worker, in their order.
     /// - Throws: ``PostgresError``.
     @concurrent public func names(endedWithin age: Duration? = nil) async throws -> [FleetNameStatus] {
-      // A job that waits for a signal may be scheduled for no time.
-      let open = FleetState.all.filter { !$0.isFinal }.map { state in
-        """
-        SELECT name, '\(state)', count(*),
-          \(state == .queued ? "extract(epoch FROM clock_timestamp() - min(run_at))::float8" : "NULL")
-        FROM @.jobs WHERE state = '\(state)' GROUP BY name
-        """
-      }
-      let rows = try await database.run(
-        """
-        \(open.joined(separator: " UNION ALL "))
-        UNION ALL SELECT name, state, count(*), NULL FROM @.jobs
-          WHERE finished_at > CASE WHEN $1::float8 < 0 THEN '-infinity'
-            ELSE clock_timestamp() - $1::float8 * interval '1 second' END
-          GROUP BY name, state
-        UNION ALL SELECT name, 'paused', 1, NULL FROM @.pauses
-        UNION ALL SELECT u.name, 'known', count(*), NULL FROM @.workers w, unnest(w.names) AS u(name)
-          WHERE w.lease_until >= clock_timestamp() GROUP BY u.name
-        """,
-        [.real(age.map { max(0, $0 / .seconds(1)) } ?? -1)]
-      )
-      let names = Dictionary(grouping: rows) { $0.text(0) ?? "" }
-      return names.sorted { $0.key < $1.key }.map { name, rows in
-        let counts = Dictionary(rows.map { ($0.text(1) ?? "", Int($0.integer(2) ?? 0)) }) { $0 + $1 }
-        return FleetNameStatus(
-          name: name,
-          isPaused: counts["paused"] != nil,
-          counts: Dictionary(FleetState.all.compactMap { state in counts["\(state)"].map { (state, $0) } }) { $0 + $1 },
-          oldestQueued: rows.lazy.compactMap { $0.real(3) }.first.map { .seconds($0) },
-          workerCount: counts["known"] ?? 0
-        )
-      }
+      try await store.names(endedWithin: age)
     }
 
     /// Returns the workers that have a lease, in the order in which they registered.
@@ -201,23 +155,7 @@
     /// - Returns: The workers.
     /// - Throws: ``PostgresError``.
     @concurrent public func workers() async throws -> [FleetWorkerStatus] {
-      let rows = try await database.run(
-        """
-        SELECT w.id, w.name, count(j.id), extract(epoch FROM w.started_at)::float8,
-          extract(epoch FROM w.lease_until - clock_timestamp())::float8
-        FROM @.workers w LEFT JOIN @.jobs j ON j.worker = w.id AND j.state = 'running'
-        WHERE w.lease_until >= clock_timestamp() GROUP BY w.id ORDER BY w.started_at, w.id
-        """
-      )
-      return rows.map { row in
-        FleetWorkerStatus(
-          id: row.integer(0) ?? 0,
-          name: row.text(1) ?? "",
-          runningCount: Int(row.integer(2) ?? 0),
-          registeredAt: row.date(3) ?? .distantPast,
-          leaseRemaining: .seconds(max(0, row.real(4) ?? 0))
-        )
-      }
+      try await store.workers()
     }
 
     /// Returns how many jobs ended in each period of the last time, and how long they took.
@@ -233,28 +171,7 @@
       per period: Duration = .seconds(60),
       named name: String? = nil
     ) async throws -> [FleetActivity] {
-      let time = "WITHIN GROUP (ORDER BY extract(epoch FROM finished_at - started_at)::float8)"
-      let rows = try await database.run(
-        """
-        SELECT floor(extract(epoch FROM finished_at)::float8 / $2::float8) * $2::float8,
-          count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
-          percentile_disc(0.5) \(time), percentile_disc(0.99) \(time)
-        FROM @.jobs
-        WHERE finished_at > clock_timestamp() - $1::float8 * interval '1 second' AND state IN ('done', 'failed')
-          AND ($3::text IS NULL OR name = $3)
-        GROUP BY 1 ORDER BY 1
-        """,
-        [.real(age / .seconds(1)), .real(max(1, period / .seconds(1))), .text(name)]
-      )
-      return rows.map { row in
-        FleetActivity(
-          start: row.date(0) ?? .distantPast,
-          doneCount: Int(row.integer(1) ?? 0),
-          failedCount: Int(row.integer(2) ?? 0),
-          median: row.real(3).map { .seconds($0) },
-          percentile99: row.real(4).map { .seconds($0) }
-        )
-      }
+      try await store.activity(within: age, per: period, named: name)
     }
 
     /// Returns the stages of a job that are stored, in order: the first, those that it keeps, and the last.
@@ -272,24 +189,12 @@
 
     /// Returns the stages of a job as they are stored, which is no JSON where a codec has encoded them.
     package func storedHistory(of id: String) async throws -> [FleetStageRecord] {
-      let rows = try await database.run(
-        """
-        SELECT DISTINCT ON (version) version, extract(epoch FROM saved_at)::float8, stage FROM @.passed WHERE id = $1
-        ORDER BY version, saved_at
-        """,
-        [.text(id)]
-      )
-      return rows.map {
-        FleetStageRecord(number: Int($0.integer(0) ?? 0), savedAt: $0.date(1) ?? .distantPast, json: $0.text(2) ?? "")
-      }
+      try await store.history(of: id)
     }
 
     /// Returns what the steps of a chain have stored, as it is stored, with the times in seconds since 1970.
     package func entries(of id: String) async throws -> [(entry: [UInt8], savedAt: Double?)] {
-      try await database.run(
-        "SELECT entry, extract(epoch FROM saved_at)::float8 FROM @.entries WHERE job = $1 ORDER BY number",
-        [.text(id)]
-      ).map { ($0.bytes(0) ?? [], $0.real(1)) }
+      try await store.entries(of: id).map { ($0.entry, $0.savedAt) }
     }
   }
 #endif

@@ -97,55 +97,6 @@
     public let pausedAt: Date?
   }
 
-  extension FleetStatus {
-    /// Of a row of the table `jobs`.
-    static let columns = columns(wait: "@.why(jobs)::text")
-
-    /// Without why the job does not run, which takes some lookups.
-    static let briefColumns = columns(wait: "NULL")
-
-    private static func columns(wait: String) -> String {
-      """
-      id, name, state, attempt, version, worker, error, cancel_requested, cancel_reason,
-      EXISTS (SELECT FROM @.pauses p WHERE p.name = jobs.name), priority, key, parent,
-      extract(epoch FROM created_at)::float8,
-      extract(epoch FROM CASE WHEN paused_at IS NULL OR state <> 'scheduled' THEN run_at ELSE paused_run_at END)::float8,
-      extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
-      state IN ('failed', 'cancelled'),
-      state IN ('failed', 'cancelled') AND starts_with(name, 'chain ') AND stage IS NOT NULL,
-      extract(epoch FROM paused_at)::float8, \(wait), note, array_to_string(tags, ','),
-      \(FleetChange.isCancellable)
-      """
-    }
-
-    init(_ row: PostgresRow) {
-      id = row.text(0) ?? ""
-      progression = row.text(1) ?? ""
-      state = FleetState(row.text(2) ?? "")
-      attempt = Int(row.integer(3) ?? 0)
-      stageCount = Int(row.integer(4) ?? 0)
-      worker = row.integer(5)
-      error = row.text(6)
-      isCancellationRequested = row.isTrue(7)
-      cancellationReason = row.text(8)
-      isPaused = row.isTrue(9)
-      priority = Int(row.integer(10) ?? 0)
-      key = row.text(11)
-      parent = row.text(12)
-      enqueuedAt = row.date(13) ?? .distantPast
-      dueAt = row.date(14)
-      startedAt = row.date(15)
-      endedAt = row.date(16)
-      isRequeueable = row.isTrue(17)
-      isUndone = row.isTrue(18)
-      isCancellable = row.isTrue(23)
-      pausedAt = row.date(19)
-      wait = FleetWait(json: row.text(20))
-      note = row.text(21)
-      tags = (row.text(22) ?? "").split(separator: ",").map(String.init)
-    }
-  }
-
   /// An error of a job that has no result, or that cannot be enqueued.
   ///
   /// Further cases may be added, so end a `switch` over it with `default`.
@@ -215,6 +166,9 @@
 
     /// The filter names a tag that no job of the fleet has.
     case unknownTag(tag: String)
+
+    /// The call writes in a transaction of PostgreSQL, and the fleet is in memory.
+    case needsPostgres(call: String)
   }
 
   extension FleetError: CustomStringConvertible {
@@ -249,6 +203,8 @@
       case .invalidSchedule(let name, let reason): "schedule \"\(name)\": \(reason)"
       case .invalidTag(let tag, let reason): "tag \"\(tag)\": \(reason)"
       case .unknownTag(let tag): "nothing was changed: no job of the fleet has the tag \"\(tag)\""
+      case .needsPostgres(let call):
+        "\(call) needs PostgreSQL, and this fleet is in memory; in a test, call enqueue(_:id:)"
       case .refused(let reason): "nothing was changed: \(reason)"
       }
     }

@@ -42,9 +42,9 @@
         stored text;
       BEGIN
         IF $16 THEN
-          \(Fleet.insertion(.finished, selecting: "SELECT n > 0 INTO is_new FROM counted"));
+          \(PostgresStore.insertion(.finished, selecting: "SELECT n > 0 INTO is_new FROM counted"));
         ELSE
-          \(Fleet.insertion(.nothing, selecting: "SELECT n > 0 INTO is_new FROM counted"));
+          \(PostgresStore.insertion(.nothing, selecting: "SELECT n > 0 INTO is_new FROM counted"));
         END IF;
         IF NOT is_new THEN
           SELECT name INTO stored FROM @.jobs WHERE id = $1[1];

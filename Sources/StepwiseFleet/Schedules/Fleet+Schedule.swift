@@ -96,44 +96,22 @@
       guard (1...170).contains(name.utf8.count), !name.utf8.contains(0) else { throw FleetError.invalidID(id: name) }
       try FleetTags.check(options.tags)
       let expression = try Self.parse(cron, name)
-      let zones = "SELECT name FROM pg_catalog.pg_timezone_names WHERE name = $1 LIMIT 1"
-      guard !timeZone.utf8.contains(0), try await !database.run(zones, [.text(timeZone)]).isEmpty else {
+      guard !timeZone.utf8.contains(0), try await store.knowsTimeZone(timeZone) else {
         throw FleetError.invalidSchedule(name: name, reason: "the server does not know the time zone \"\(timeZone)\"")
       }
-      guard let next = try await next(of: expression, in: timeZone) else {
+      guard let next = try await store.next(of: expression, in: timeZone, after: 0) else {
         throw FleetError.invalidSchedule(name: name, reason: "no day matches \"\(cron)\"")
       }
-      let batch = try payloads.encode(batch())
-      try await database.run(
-        """
-        INSERT INTO @.schedules AS s
-          (name, cron, zone, next_at, progression, key, priority, keeps_stages, shape, first, tags)
-        VALUES ($1, $2, $3, to_timestamp($4), $5, $6, $7, $8, $9, $10, $11)
-        ON CONFLICT (name) DO UPDATE SET
-          next_at = CASE WHEN s.cron = EXCLUDED.cron AND s.zone = EXCLUDED.zone THEN s.next_at ELSE EXCLUDED.next_at END,
-          cron = EXCLUDED.cron, zone = EXCLUDED.zone, progression = EXCLUDED.progression, key = EXCLUDED.key,
-          priority = EXCLUDED.priority, keeps_stages = EXCLUDED.keeps_stages, shape = EXCLUDED.shape, first = EXCLUDED.first,
-          tags = EXCLUDED.tags
-        """,
-        [
-          .text(name), .text(cron), .text(timeZone), .real(Double(next)), .text(batch.name),
-          .text(options.key), .integer(Int64(options.priority)), .flag(options.keepsStages),
-          .integer(Int64(batch.shape)), .text(batch.stages[0]), .tags(options.tags),
-        ]
-      )
+      let job = try NewJobs(payloads.encode(batch()), options)
+      try await store.add(NewSchedule(name: name, cron: cron, zone: timeZone, next: Double(next), job: job))
     }
-
-    /// The first stage of a job of a schedule: each run of a chain has its own identity.
-    static let firstOfTick = """
-      CASE WHEN starts_with(progression, 'chain ') THEN \(withNewIdentity) ELSE first END
-      """
 
     /// Removes a schedule; jobs that it has enqueued stay.
     ///
     /// - Parameter name: The name.
     /// - Throws: ``PostgresError``.
     @concurrent public func removeSchedule(_ name: String) async throws {
-      try await database.run("DELETE FROM @.schedules WHERE name = $1", [.text(name)])
+      try await store.removeSchedule(name)
     }
 
     /// Enqueues the ticks that are due.
@@ -141,62 +119,10 @@
     /// Moving a schedule on and enqueuing its tick is one statement, which compares the time that was read: of many
     /// workers that do so at once, one succeeds.
     @concurrent func tick() async throws {
-      let due = try await database.run(
-        """
-        SELECT name, cron, zone, extract(epoch FROM next_at)::float8
-        FROM @.schedules WHERE next_at <= clock_timestamp() ORDER BY next_at LIMIT 100
-        """
-      )
-      for row in due {
-        guard let name = row.text(0), let cron = row.text(1), let zone = row.text(2), let seconds = row.real(3),
-          let next = try await next(of: Self.parse(cron, name), in: zone, after: seconds)
-        else { continue }
-        let added = try await database.run(
-          """
-          WITH moved AS (
-            UPDATE @.schedules SET next_at = to_timestamp($3)
-            WHERE name = $1 AND extract(epoch FROM next_at)::float8 = $2
-            RETURNING *
-          )
-          INSERT INTO @.jobs (id, name, key, priority, state, run_at, keeps_stages, first_shape, first, shape, turn, tags)
-          SELECT name || chr(64) || to_char(to_timestamp($2) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), progression,
-            key, priority, 'queued', to_timestamp($2), keeps_stages, shape, \(Self.firstOfTick), shape, @.turn(progression, key, priority), tags
-            FROM moved
-          ON CONFLICT (id) DO NOTHING RETURNING name
-          """,
-          [.text(name), .real(seconds), .real(Double(next))]
-        )
-        if let name = added.first?.text(0) { await announce(name, 1) }
+      for (name, cron, zone, time) in try await store.dueSchedules() {
+        guard let next = try await store.next(of: Self.parse(cron, name), in: zone, after: time) else { continue }
+        if let name = try await store.tick(name, at: time, next: Double(next)) { await announce(name, 1) }
       }
-    }
-
-    /// Returns the first time of a schedule after now and another time, in seconds since 1970; nil for none.
-    ///
-    /// A wildcard schedule follows the time that passes, and runs on through an hour that is repeated: its next three hours
-    /// are looked at minute by minute. Another one follows the clock on the wall, which shows its times once a day.
-    func next(of cron: CronExpression, in zone: String, after seconds: Double = 0) async throws -> Int64? {
-      let times = try await database.run(
-        """
-        SELECT extract(epoch FROM t.at)::bigint, extract(epoch FROM t.at AT TIME ZONE $1)::bigint FROM (
-          SELECT date_trunc('minute', greatest(clock_timestamp(), to_timestamp($2))) + m * interval '1 minute' AS at
-          FROM generate_series(0, $3) AS m
-        ) AS t ORDER BY 1
-        """,
-        [.text(zone), .real(seconds), .integer(cron.isWildcard ? 180 : 0)]
-      ).compactMap { row in row.integer(0).flatMap { time in row.integer(1).map { (time: time, wall: $0) } } }
-      if let next = times.dropFirst().first(where: { cron.matches(wall: $0.wall) }) { return next.time }
-      guard let wall = times.last.flatMap({ cron.next(after: $0.wall) }) else { return nil }
-      // Of a time that the clock shows twice, the server takes the second.
-      return try await database.run(
-        """
-        SELECT extract(epoch FROM CASE
-          WHEN $3 AND (t.at - interval '1 hour') AT TIME ZONE $1 = t.wall THEN t.at - interval '1 hour' ELSE t.at END)::bigint
-        FROM (
-          SELECT w.wall, w.wall AT TIME ZONE $1 AS at FROM (SELECT timestamp 'epoch' + $2 * interval '1 second' AS wall) AS w
-        ) AS t
-        """,
-        [.text(zone), .integer(wall), .flag(cron.isWildcard)]
-      ).first?.integer(0)
     }
 
     private static func parse(_ cron: String, _ name: String) throws(FleetError) -> CronExpression {

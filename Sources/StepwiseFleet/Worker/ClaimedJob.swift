@@ -20,36 +20,19 @@
     let elapsed: Duration
     /// The server's time at the claim, in seconds since 1970.
     let claimedAt: Double
-    private let received = ContinuousClock.now
 
     var id: String { claim.id }
     var fence: Int64 { claim.fence }
 
     /// A Boolean value that indicates whether the job is a run of a chain.
     var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
-
-    init(_ row: PostgresRow, worker: Int64) {
-      claim = JobClaim(id: row.text(0) ?? "", fence: row.integer(2) ?? 0, worker: worker)
-      name = row.text(1) ?? ""
-      attempt = Int(row.integer(3) ?? 1)
-      version = row.integer(4) ?? 1
-      firstShape = Int(row.integer(5) ?? 0)
-      first = row.text(6) ?? ""
-      shape = Int(row.integer(7) ?? 0)
-      stage = row.text(8)
-      isCancellationRequested = row.isTrue(9)
-      elapsed = .seconds(max(0, row.real(10) ?? 0))
-      claimedAt = row.real(11) ?? 0
-    }
-
-    /// The server's time, in seconds since 1970.
-    var now: Double { claimedAt + received.duration(to: .now) / .seconds(1) }
   }
 
   /// What a worker does for its jobs; it refers to the worker, of which jobs and registrations know nothing else.
   struct JobSurroundings: Sendable {
-    /// Runs a statement that may be repeated.
-    let run: @Sendable (_ sql: String, _ parameters: [PostgresValue]) async throws -> [PostgresRow]
+    let store: any FleetStore
+    /// Returns when an operation that has failed may be repeated; throws the error when it may not.
+    let waitToRepeat: @Sendable (any Error) async throws -> Void
     let hub: FleetHub
     let payloads: FleetPayloads
     let report: @Sendable (FleetEvent) -> Void
@@ -70,6 +53,15 @@
     let isStopping: @Sendable (ClaimedRow) -> Bool
   }
 
+  extension JobSurroundings {
+    /// Performs an operation of the store that may be repeated.
+    func run<Value>(_ operation: (any FleetStore) async throws -> Value) async throws -> Value {
+      while true {
+        do { return try await operation(store) } catch { try await waitToRepeat(error) }
+      }
+    }
+  }
+
   /// A job that runs in this process.
   final class ClaimedJob: Sendable {
     let row: ClaimedRow
@@ -79,6 +71,7 @@
     let state: Lock<State>
     /// Settled when the end of the job has been reported.
     let ended = Once<Void>()
+    private let claimedAt: Duration
 
     struct State {
       /// The number of attempts at the present stage, this one included.
@@ -97,7 +90,7 @@
       var holdsFailures = false
       /// Its cancellation, which may be requested before there is a run.
       var cancellation: Cancellation?
-      var stageBegan = ContinuousClock.now
+      var stageBegan: Duration
       /// How the attempt ends because the job waits.
       var suspension: JobSuspension?
       /// The time limit that was exceeded, if one was.
@@ -106,8 +99,14 @@
 
     init(_ row: ClaimedRow, in surroundings: JobSurroundings) {
       (self.row, self.surroundings) = (row, surroundings)
-      state = Lock(State(attempt: row.attempt))
+      claimedAt = surroundings.store.clock.now()
+      state = Lock(State(attempt: row.attempt, stageBegan: claimedAt))
     }
+
+    var time: FleetClock { surroundings.store.clock }
+
+    /// The store's time, in seconds since 1970.
+    var now: Double { row.claimedAt + (time.now() - claimedAt) / .seconds(1) }
 
     /// A Boolean value that indicates whether the job stops after its present stage.
     var isStopping: Bool { surroundings.isStopping(row) }
@@ -124,21 +123,21 @@
     ///
     /// The run of a chain is cancelled for good, so that its steps are undone.
     func limitTime(_ limits: FleetLimits) async {
-      let end = limits.jobTime.map { ContinuousClock.now + ($0 - row.elapsed) }
+      let end = limits.jobTime.map { time.now() + ($0 - row.elapsed) }
       while !Task.isCancelled {
         let began = state.withLock { state in
-          if !state.waits.isEmpty { state.stageBegan = .now }
+          if !state.waits.isEmpty { state.stageBegan = time.now() }
           return state.stageBegan
         }
         let stageEnd = row.isChain ? nil : limits.stageTime.map { began + $0 }
         guard let next = [end, stageEnd].compactMap({ $0 }).min() else { return }
-        if next <= .now {
+        if next <= time.now() {
           let timeout = next == end ? JobTimeout.job(limits.jobTime ?? .zero) : .stage(limits.stageTime ?? .zero)
           state.withLock { $0.timeout = timeout }
           if row.isChain { cancelRun(reason: timeout.description) } else { token.cancel(reason: timeout.description) }
           return
         }
-        try? await Task.sleep(until: next)
+        await time.sleep(for: next - time.now())
       }
     }
 
@@ -155,8 +154,9 @@
       )
       if isLast { surroundings.freeSlot(row) }
       try await surroundings.save(save)
+      let now = time.now()
       state.withLock { state in
-        (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], .now, isLast)
+        (state.attempt, state.received, state.stageBegan, state.isDone) = (1, [], now, isLast)
       }
       surroundings.report(.saved(id: row.id, stageCount: Int(version), isLast: isLast))
     }
@@ -189,7 +189,7 @@
     func detach() { state.withLock { $0.run = nil } }
 
     func cancellationReason() async throws -> String? {
-      try await surroundings.run("SELECT cancel_reason FROM @.jobs WHERE id = $1", [.text(row.id)]).first?.text(0)
+      try await surroundings.run { try await $0.cancellationReason(of: row.id) }
     }
 
     func cancelStage() { token.cancel(reason: "The fleet stops this job.") }
@@ -223,19 +223,18 @@
     func releaseWithoutWaiting(_ lease: CheckpointLease) {}
 
     func load(_ id: String) async throws -> CheckpointRecord? {
-      let entries = "SELECT number, entry FROM @.entries WHERE job = $1 ORDER BY 1"
-      let rows = try await surroundings.run(entries, [.text(id)])
+      let rows = try await surroundings.run { try await $0.entries(of: id) }
       let payloads = surroundings.payloads
       let start = try payloads.decode(start: row.first, of: id)
-      let decoded = try rows.compactMap { try $0.bytes(1).map { try payloads.decode(entry: $0, of: id) } }
+      let entries = try rows.map { try payloads.decode(entry: $0.entry, of: id) }
       do {
         return try CheckpointRecord(
           hosted: id,
           name: row.name,
           start: start,
           version: row.firstShape,
-          recordVersion: UInt64(rows.last?.integer(0) ?? 1),
-          entries: decoded
+          recordVersion: UInt64(rows.last?.number ?? 1),
+          entries: entries
         )
       } catch {
         throw CheckpointError.damaged(id: id, location: location(of: id), reason: error.reason)
@@ -246,21 +245,9 @@
     func save(_ record: CheckpointRecord, ifVersionIs version: UInt64?, under lease: CheckpointLease) async throws {
       let entry = record.hostedEntry
       if let events = try? DurableEvent.events(in: entry), DurableLog(events).isEnded { return }
+      let number = Int64(record.version)
       let stored = try surroundings.payloads.encode(entry: entry, of: row.id)
-      let rows = try await surroundings.run(
-        """
-        WITH held AS (
-          SELECT id FROM @.jobs WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running') FOR NO KEY UPDATE
-        ), dropped AS (
-          DELETE FROM @.entries USING held WHERE job = held.id AND number < $4
-        )
-        INSERT INTO @.entries AS e (job, number, entry) SELECT id, $4, $5 FROM held
-        ON CONFLICT (job, number) DO UPDATE SET entry = e.entry WHERE e.entry = EXCLUDED.entry
-        RETURNING number
-        """,
-        row.claim.parameters + [.integer(Int64(record.version)), .bytes(stored)]
-      )
-      if rows.isEmpty { throw LostJob() }
+      if try await !surroundings.run({ try await $0.replaceEntries(row.claim, number, stored) }) { throw LostJob() }
     }
 
     func append(_ entry: [UInt8], ifVersionIs version: UInt64, under lease: CheckpointLease) async throws {
@@ -294,13 +281,15 @@
 
   /// What a job waits for: it is the host of its chain's run.
   extension ClaimedJob: DurableHost {
+    var clock: any Clock<Duration> { time.base }
+
     var holdsFailures: Bool { state.withLock { $0.holdsFailures } }
 
     var codecs: PayloadCodecs? { surroundings.payloads.codecs }
 
     func news() -> @Sendable (_ limit: Duration) async -> Void { surroundings.hub.news(of: row.id) }
 
-    func suspend(_ waits: [DurableWait]) { _ = suspended(JobSuspension(waits, now: row.now)) }
+    func suspend(_ waits: [DurableWait]) { _ = suspended(JobSuspension(waits, now: now)) }
 
     /// Notes how the attempt ends, whatever the code makes of the error.
     func suspended(_ suspension: JobSuspension) -> JobSuspension {
@@ -322,15 +311,13 @@
     /// Notes why a signal cannot be read: it ends no wait from then on, and is kept.
     func refuse(_ signal: Int, of name: String, _ error: any Error) async {
       surroundings.report(.signalRefused(id: row.id, signal: name, error: error))
-      let refusal = "UPDATE @.signals SET refusal = $3 WHERE job = $1 AND number = $2 AND NOT is_taken"
-      let (id, number) = (PostgresValue.text(row.id), PostgresValue.integer(Int64(signal)))
       do {
         // It may have parts of the signal.
         let text = try surroundings.payloads.encode(Ending.text(error), of: row.id)
-        _ = try await surroundings.run(refusal, [id, number, .text(text)])
+        try await surroundings.run { try await $0.refuse(Int64(signal), of: row.id, text) }
       } catch {
         // The database may not have each character.
-        _ = try? await surroundings.run(refusal, [id, number, .text("the signal is of another type")])
+        try? await surroundings.run { try await $0.refuse(Int64(signal), of: row.id, "the signal is of another type") }
       }
       // Another step may have been about to look.
       surroundings.hub.deliver(to: row.id)
@@ -348,7 +335,7 @@
       // What waits for other jobs waits in the database.
       guard waits.allSatisfy(\.children.isEmpty), surroundings.park(row) else { return false }
       let end = waits.compactMap(\.end).min() ?? .max
-      if Double(end) > (row.now + 1) * 1_000 {
+      if Double(end) > (now + 1) * 1_000 {
         let seconds = end == .max ? .infinity : Double(end) / 1_000
         let job = ParkedJob(claim: row.claim, signals: waits.flatMap(\.signals), end: seconds)
         _ = spawn { await self.storeParked(job) }
@@ -359,14 +346,14 @@
     /// The attempts that were deaths of workers do not count from here on: the job has reached its wait.
     private func storeParked(_ job: ParkedJob) async {
       guard (try? await surroundings.storeParked(job)) != nil, row.attempt > 1 else { return }
-      let stored = try? await surroundings.run("SELECT attempt FROM @.jobs WHERE id = $1", [.text(row.id)]).first
-      guard let attempt = stored?.integer(0) else { return }
-      state.withLock { $0.attempt = max(1, min($0.attempt, Int(attempt))) }
+      guard let attempt = try? await surroundings.run({ try await $0.attempt(of: row.id) }) else { return }
+      state.withLock { $0.attempt = max(1, min($0.attempt, attempt)) }
     }
 
     func unpark() async {
       await surroundings.unpark(row)
-      state.withLock { ($0.waits, $0.stageBegan) = ([], .now) }
+      let now = time.now()
+      state.withLock { ($0.waits, $0.stageBegan) = ([], now) }
     }
 
     func signals(
@@ -374,15 +361,10 @@
       limit: Int,
       except taken: [Int64]
     ) async throws -> [(number: Int, name: String, value: [UInt8])] {
-      try await surroundings.run(
-        """
-        SELECT number, name, value FROM @.signals
-        WHERE job = $1 AND name = ANY ($2) AND NOT is_taken AND number <> ALL ($3) ORDER BY number LIMIT $4
-        """,
-        [.text(row.id), .texts(names), .integers(taken), .integer(Int64(limit))]
-      ).map { signal in
-        let value = try surroundings.payloads.decode(signal.text(2) ?? "", of: row.id)
-        return (number: Int(signal.integer(0) ?? 0), name: signal.text(1) ?? "", value: Array(value.utf8))
+      let signals = try await surroundings.run { try await $0.signals(of: row.id, names, limit: limit, except: taken) }
+      return try signals.map { signal in
+        let value = try surroundings.payloads.decode(String(decoding: signal.value, as: UTF8.self), of: row.id)
+        return (number: signal.number, name: signal.name, value: Array(value.utf8))
       }
     }
   }

@@ -64,7 +64,7 @@
     private func outcomes(_ items: [Item], _ run: Statement) async -> [Outcome] {
       do {
         return try await run(items).map { .success($0) }
-      } catch let error as PostgresError where items.count > 1 && !error.isTemporary {
+      } catch let error as any FleetStoreError where items.count > 1 && !error.isTemporary {
         // The server refuses one of them, and the others are not to blame.
         var outcomes: [Outcome] = []
         for item in items { outcomes += await self.outcomes([item], run) }
@@ -101,6 +101,8 @@
     /// What the function does before the statement, whose snapshot is later.
     static var preparation: String { get }
     static func parameters(_ writes: [Self]) -> [PostgresValue]
+    /// Does what the function does; returns whether the write is stored, by this call or an earlier one.
+    func write(to fleet: inout MemoryFleet, at now: Double) throws -> Bool
   }
 
   extension FencedWrite {

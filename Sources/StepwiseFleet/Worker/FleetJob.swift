@@ -159,12 +159,11 @@
     ) async throws -> Value? {
       if let value = try await take() { return value }
       if let end, end.rest <= .zero { return nil }
-      let deadline = end.map { ContinuousClock.now + $0.rest }
       let waits = [DurableWait(end: end.map { Int($0.seconds * 1_000) }, signals: signals)]
       let news = claim.news()
       guard claim.park(waits) else { throw claim.suspended(JobSuspension(waits)) }
       let result = await Result.of {
-        try await DurableSignals.take(until: deadline, news) {
+        try await DurableSignals.take(within: end?.rest, by: claim.clock, news) {
           if claim.isStopping { throw claim.suspended(JobSuspension(waits)) }
           return try await take()
         }
@@ -177,18 +176,8 @@
   extension ClaimedJob {
     /// Returns when a wait of the present stage ends, which is stored at its first call.
     func end(of duration: Duration, _ name: String) async throws -> (seconds: Double, rest: Duration) {
-      let rows = try await surroundings.run(
-        """
-        UPDATE @.jobs SET deadlines =
-          CASE WHEN deadlines ->> 'stage' = version::text THEN deadlines ELSE jsonb_build_object('stage', version) END
-          || jsonb_build_object($4::text, CASE WHEN deadlines ->> 'stage' = version::text AND deadlines ? $4
-            THEN (deadlines ->> $4)::float8 ELSE extract(epoch FROM clock_timestamp())::float8 + $5 END)
-        WHERE id = $1 AND fence = $2 AND worker = $3 AND starts_with(state, 'running')
-        RETURNING (deadlines ->> $4)::float8, (deadlines ->> $4)::float8 - extract(epoch FROM clock_timestamp())::float8
-        """,
-        row.claim.parameters + [.text("." + name), .real(max(0, duration / .seconds(1)))]
-      )
-      guard let row = rows.first, let end = row.real(0), let rest = row.real(1) else { throw LostJob() }
+      let stored = try await surroundings.run { try await $0.deadline(name, after: duration, of: row.claim) }
+      guard let (end, rest) = stored else { throw LostJob() }
       return (end, .seconds(min(rest, duration / .seconds(1))))
     }
 

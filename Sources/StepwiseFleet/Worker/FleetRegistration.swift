@@ -72,7 +72,7 @@
           id: job.row.id,
           in: job,
           host: job,
-          now: { Date(timeIntervalSince1970: job.row.now) }
+          now: { Date(timeIntervalSince1970: job.now) }
         )
         if job.row.isCancellationRequested { job.cancelRun(reason: try await job.cancellationReason()) }
         job.attach(run)

@@ -6,18 +6,21 @@
   import StepwiseCheckpoints
 
   extension FleetWorker {
-    /// Renews the worker's lease until the Task is cancelled, on threads on which no stage runs.
+    /// Renews the worker's lease until the Task is cancelled.
     func keepLease() async {
       while !Task.isCancelled {
         let now = self.now
         switch state.withLock({ $0.term?.proceed(at: now) }) {
-        case nil: await LeaseThreads.sleep(for: configuration.leaseDuration / 12)
+        case nil: await clock.sleepForLease(configuration.leaseDuration / 12)
         case .renew: await renew()
         case .stop: lose()
-        case .wait(let end): await LeaseThreads.sleep(for: end - now)
+        case .wait(let end): await clock.sleepForLease(end - now)
         }
       }
     }
+
+    /// Nil for a lease that ends only with the worker: in memory, each renewal would be a step of the test's clock.
+    private var leaseDuration: Duration? { clock.isReal ? configuration.leaseDuration : nil }
 
     private func renew() async {
       guard let worker = state.withLock({ $0.machine.worker }) else { return }
@@ -28,7 +31,7 @@
         state.withLock { state in
           guard state.machine.worker == worker else { return }
           if isRenewed {
-            state.term?.renewed(configuration.leaseDuration, since: requested)
+            state.term?.renewed(leaseDuration, since: requested)
           } else {
             state.term?.refused()
           }
@@ -37,7 +40,7 @@
         report(.heartbeatFailed(error), error)
         let now = self.now
         state.withLock { $0.term?.failed(at: now) }
-        await LeaseThreads.sleep(for: .milliseconds(100))
+        await clock.sleepForLease(.milliseconds(100))
       }
     }
 
@@ -46,19 +49,19 @@
     /// A worker whose lease is over registers again: its jobs of before may run elsewhere.
     func beat() async {
       let poll = min(configuration.pollInterval, configuration.leaseDuration / 3)
-      var prunedAt = ContinuousClock.now - .seconds(120)
+      var prunedAt: Duration?
       while !Task.isCancelled {
         if state.withLock({ $0.term == nil }) {
           await register()
           continue
         }
-        if prunedAt.duration(to: .now) > .seconds(60) {
-          prunedAt = .now
+        if prunedAt.map({ now - $0 > .seconds(60) }) ?? true {
+          prunedAt = now
           await prune()
         } else {
           await look()
         }
-        try? await Task.sleep(for: poll)
+        await fleet.store.waitUntilDue(upTo: poll)
       }
     }
 
@@ -81,14 +84,14 @@
         let versions = types.map { Int64($0.version) }
         let worker = try await fleet.registerWorker(knowing: types.map(\.name), versions, within: limit)
         state.withLock { state in
-          state.term = LeaseTerm(configuration.leaseDuration, at: requested)
+          state.term = LeaseTerm(leaseDuration, at: requested)
           state.machine.registered(worker)
         }
         onEvent(.registered(worker: worker))
         attention.raise()
       } catch {
         report(.heartbeatFailed(error), error, isRegistration: true)
-        try? await Task.sleep(for: .milliseconds(500))
+        await clock.sleep(for: .milliseconds(500))
       }
     }
 
@@ -131,34 +134,12 @@
 
     /// Stores the limits of the registered types.
     func declareLimits() async throws {
-      for type in registrations.values {
-        let limits = type.limits
-        if !limits.isShared {
-          try await fleet.database.run("DELETE FROM @.limits WHERE name = $1", [.text(type.name)])
-          continue
-        }
-        try await fleet.database.run(
-          """
-          INSERT INTO @.limits AS l (name, running, running_per_key, rate, period, tokens, refilled_at)
-          VALUES ($1, $2, $3, $4, $5, $4, clock_timestamp())
-          ON CONFLICT (name) DO UPDATE SET running = EXCLUDED.running, running_per_key = EXCLUDED.running_per_key,
-            rate = EXCLUDED.rate, period = EXCLUDED.period, tokens = least(coalesce(l.tokens, EXCLUDED.rate), EXCLUDED.rate),
-            refilled_at = coalesce(l.refilled_at, EXCLUDED.refilled_at)
-          """,
-          [
-            .text(type.name), .integer(limits.running.map { Int64($0) }),
-            .integer(limits.runningPerKey.map { Int64($0) }), .integer(limits.starts.map { Int64($0) }),
-            .real(max(0.001, limits.period / .seconds(1))),
-          ]
-        )
-      }
+      for type in registrations.values { try await fleet.store.setLimits(type.limits, of: type.name) }
     }
   }
 
-  /// What a worker says to the database: each operation is one statement, and may be repeated.
+  /// What a worker says to the store: each operation may be repeated.
   extension Fleet {
-    private var lease: PostgresValue { .real(configuration.leaseDuration / .seconds(1)) }
-
     /// Begins a lease and returns the worker's number.
     ///
     /// The number is random: a database that was restored, or that lost its last transactions, would issue the numbers of
@@ -168,51 +149,22 @@
       _ versions: [Int64]? = nil,
       within limit: Duration
     ) async throws -> Int64 {
-      let worker = Int64.random(in: 1 ... .max)
-      try await database.run(
-        """
-        INSERT INTO @.workers (id, name, started_at, lease_until, names, slots, shapes, tags_only, tags_except)
-        VALUES ($3, $1, clock_timestamp(), clock_timestamp() + $2::float8 * interval '1 second', $4, $5, $6, $7, $8)
-        ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until, renewed_at = clock_timestamp()
-        """,
-        [
-          .text(configuration.workerName.replacing("\0", with: "")), lease, .integer(worker), .texts(names),
-          .integer(Int64(configuration.slots)), .integers(versions), .tags(configuration.tags.only),
-          .tags(configuration.tags.except),
-        ],
-        within: limit
+      let worker = NewWorker(
+        id: Int64.random(in: 1 ... .max),
+        name: configuration.workerName.replacing("\0", with: ""),
+        lease: configuration.leaseDuration,
+        slots: configuration.slots,
+        names: names,
+        versions: versions,
+        tags: configuration.tags
       )
-      return worker
-    }
-
-    /// What a heartbeat finds that no notification reported.
-    enum Finding: String {
-      /// Cancellation was requested of a job of the worker.
-      case cancelled
-      /// The signal has come that a job of the worker waits for.
-      case signalled
-      /// The worker does not know a fencing number, as the answer to its claim was lost.
-      case unknown
-      /// There may be jobs to claim.
-      case jobs
-      /// Workers have died, or children have ended.
-      case ends
-      /// Schedules are due.
-      case ticks
+      try await store.register(worker, within: limit)
+      return worker.id
     }
 
     /// Renews a lease; returns false when it is over.
     func renewLease(of worker: Int64, within limit: Duration) async throws -> Bool {
-      let renewed = try await database.renew(
-        """
-        UPDATE @.workers
-        SET lease_until = clock_timestamp() + $2::float8 * interval '1 second', renewed_at = clock_timestamp()
-        WHERE id = $1 AND lease_until >= clock_timestamp() RETURNING id
-        """,
-        [.integer(worker), lease],
-        within: limit
-      )
-      return !renewed.isEmpty
+      try await store.renew(worker, for: configuration.leaseDuration, within: limit)
     }
 
     /// Returns what it finds, with the ids of jobs and their fencing numbers.
@@ -224,44 +176,14 @@
       of names: [String] = [],
       awaiting signals: [(id: String, name: String)] = [],
       within limit: Duration
-    ) async throws -> [Finding?: [(id: String, fence: Int64)]] {
-      let rows = try await database.run(
-        """
-        SELECT CASE WHEN fence = ANY ($2) THEN 'cancelled' ELSE 'unknown' END, id, fence FROM @.jobs
-        WHERE worker = $1 AND state = 'running' AND (cancel_requested OR fence NOT IN (SELECT unnest($2)))
-        UNION ALL (SELECT 'ends', NULL, NULL FROM @.waits WHERE state = 1 LIMIT 1)
-        UNION ALL (SELECT 'ends', NULL, NULL FROM @.workers WHERE lease_until < clock_timestamp() LIMIT 1)
-        UNION ALL (SELECT 'ticks', NULL, NULL FROM @.schedules WHERE next_at <= clock_timestamp() LIMIT 1)
-        UNION ALL (
-          SELECT 'jobs', NULL, NULL FROM unnest($3::text[]) AS u(name)
-            LEFT JOIN @.marks k ON k.name = u.name AND k.until > clock_timestamp(),
-            LATERAL (
-              SELECT FROM @.jobs b WHERE b.state = 'queued' AND b.name = u.name
-                AND (~ b.priority, b.turn, b.run_at, b.seq)
-                  >= (coalesce(k.rank, -9223372036854775808), coalesce(k.turn, 0), coalesce(k.run_at, '-infinity'), coalesce(k.seq, 0))
-              LIMIT 1
-            ) AS q
-          WHERE NOT EXISTS (SELECT FROM @.pauses p WHERE p.name = u.name) LIMIT 1
-        )
-        UNION ALL (
-          SELECT 'jobs', NULL, NULL FROM @.jobs WHERE state = 'scheduled' AND run_at <= clock_timestamp() AND $3 <> '{}' LIMIT 1
-        )
-        UNION ALL SELECT 'signalled', w.id, NULL FROM unnest($4::text[], $5::text[]) AS w(id, name)
-          WHERE EXISTS (SELECT FROM @.signals s WHERE s.job = w.id AND s.name = w.name AND NOT s.is_taken AND s.refusal IS NULL)
-        """,
-        [
-          .integer(worker), .integers(known), .texts(names), .texts(signals.map(\.id)), .texts(signals.map(\.name)),
-        ],
-        within: limit
-      )
-      return Dictionary(grouping: rows) { Finding(rawValue: $0.text(0) ?? "") }
-        .mapValues { rows in rows.map { ($0.text(1) ?? "", $0.integer(2) ?? 0) } }
+    ) async throws -> [FleetFinding?: [(id: String, fence: Int64)]] {
+      let look = WorkerLook(worker: worker, known: known, names: names, signals: signals)
+      return try await store.beat(look, within: limit)
     }
 
     /// Ends a lease; jobs that run under it, and its row, are what a sweep removes.
     func endLease(of worker: Int64, within limit: Duration) async throws {
-      let end = "UPDATE @.workers SET lease_until = '-infinity' WHERE id = $1"
-      try await database.run(end, [.integer(worker)], within: limit)
+      try await store.endLease(of: worker, within: limit)
       _ = try await sweep(within: limit)
     }
 
@@ -274,40 +196,25 @@
       of types: [FleetRegistration],
       within limit: Duration
     ) async throws -> [ClaimedRow] {
-      let (tags, values) = configuration.tags.claimed
-      return try await database.run(
-        "SELECT * FROM @.\(tags.function)($1, $2, $3, $4, $5, $6\(values.isEmpty ? "" : ", $7"))",
-        [
-          .integer(worker), .integers(known), .texts(types.map(\.name)),
-          .integers(types.map { Int64($0.version) }),
-          .integers(types.map { Int64($0.retry.maxAttempts) }), .integer(Int64(count)),
-        ] + values,
-        within: limit,
-        attempts: 1
-      ).map { ClaimedRow($0, worker: worker) }
+      let types = types.map { (name: $0.name, version: $0.version, maxAttempts: $0.retry.maxAttempts) }
+      let request = ClaimRequest(worker: worker, known: known, count: count, types: types, tags: configuration.tags)
+      return try await store.claim(request, within: limit)
     }
 
     /// Frees what dead workers held and wakes parents whose children have ended; returns how many jobs that were.
     func sweep(within limit: Duration) async throws -> (freed: Int, woken: Int) {
-      let row = try await database.run("SELECT o_freed, o_woken FROM @.free()", within: limit).first
-      return (Int(row?.integer(0) ?? 0), Int(row?.integer(1) ?? 0))
+      try await store.sweep(within: limit)
     }
 
     /// Writes in one statement, and returns which writes are stored: those of jobs that their workers still have.
     func store<Write: FencedWrite>(_ writes: [Write], within limit: Duration) async throws -> [Bool] {
       let sorted = writes.sorted { $0.claim.id < $1.claim.id }
-      let claims = sorted.map(\.claim)
-      let rows = try await database.run(
-        Write.call,
-        [.texts(claims.map(\.id)), .integers(claims.map(\.fence)), .integers(claims.map(\.worker))]
-          + Write.parameters(sorted),
-        within: limit
-      )
-      database.notify(rows.compactMap { $0.text(1) })
-      for (name, jobs) in Dictionary(grouping: rows.compactMap { $0.text(2) }, by: \.self) {
+      let rows = try await store.store(sorted, within: limit)
+      store.notify(rows.compactMap(\.watched))
+      for (name, jobs) in Dictionary(grouping: rows.compactMap(\.queued), by: \.self) {
         _ = spawn { await self.announce(name, jobs.count) }
       }
-      let stored = Set(rows.compactMap { $0.integer(0) })
+      let stored = Set(rows.compactMap(\.fence))
       return writes.map { stored.contains($0.claim.fence) }
     }
   }

@@ -44,7 +44,7 @@
       /// Those that wait for a slot to continue parked jobs.
       var wakers: [Int64: [Once<Void>]] = [:]
       /// The permanent error because of which the worker drains.
-      var failure: PostgresError?
+      var failure: (any Error)?
     }
 
     let fleet: Fleet
@@ -58,9 +58,9 @@
     let ends = Batcher<EndedAttempt, Bool>(size: \.size)
     let state: Lock<State>
     /// Raised when there may be something to claim, or a reason to stop.
-    let attention = FleetSignal()
+    let attention: FleetSignal
     let onEvent: @Sendable (FleetEvent) -> Void
-    private let origin = ContinuousClock.now
+    private let origin: Duration
 
     init(
       _ fleet: Fleet,
@@ -69,12 +69,15 @@
     ) {
       self.onEvent = onEvent
       self.fleet = fleet
+      (attention, origin) = (FleetSignal(fleet.store.clock), fleet.store.clock.now())
       configuration = fleet.configuration
       self.registrations = registrations
       state = Lock(State(machine: WorkerMachine(slots: configuration.slots, parkLimit: configuration.maxParked)))
     }
 
-    var now: Duration { origin.duration(to: .now) }
+    var clock: FleetClock { fleet.store.clock }
+
+    var now: Duration { clock.now() - origin }
 
     /// How long the server may take for a statement before it is sent again elsewhere.
     var limit: Duration { configuration.leaseDuration / 3 }
@@ -110,10 +113,10 @@
           try await whileLeased { try await fleet.store(writes, within: limit) }
         }
         if !isStored { throw LostJob() }
-      } catch let error as PostgresError where error.isPermanent {
+      } catch let error as any FleetStoreError where error.isPermanent {
         report(.heartbeatFailed(error), error)
         throw LostJob()
-      } catch let error as PostgresError where error.isUnstorable {
+      } catch let error as any FleetStoreError where error.isUnstorable {
         throw FleetError.unstorable(id: write.claim.id, reason: "\(error)")
       }
     }
@@ -123,16 +126,25 @@
       while true {
         do {
           return try await statement()
-        } catch let error as PostgresError where error.isTemporary && state.withLock({ $0.term != nil }) {
-          try await Task.sleep(for: .milliseconds(200))
+        } catch {
+          try await wait(toRepeat: error)
         }
       }
+    }
+
+    /// Returns when a statement that has failed may be repeated; throws the error when it may not.
+    private func wait(toRepeat error: any Error) async throws {
+      guard let failure = error as? any FleetStoreError, failure.isTemporary, state.withLock({ $0.term != nil }) else {
+        throw error
+      }
+      await clock.sleep(for: .milliseconds(200))
+      try Task.checkCancellation()
     }
 
     /// Reports an event; a permanent error begins the drain.
     func report(_ event: FleetEvent, _ error: any Error, isRegistration: Bool = false) {
       onEvent(event)
-      guard let error = error as? PostgresError, error.isPermanent || isRegistration && error.isUnstorable else {
+      guard let error = error as? any FleetStoreError, error.isPermanent || isRegistration && error.isUnstorable else {
         return
       }
       state.withLock { if $0.failure == nil { $0.failure = error } }
@@ -148,7 +160,9 @@
     }
 
     private func work() async {
-      let renewing = LeaseThreads.spawn { await self.keepLease() }
+      // Where time is real, no stage runs on the threads that renew the lease.
+      let keep: @Sendable () async -> Void = { await self.keepLease() }
+      let renewing = clock.isReal ? LeaseThreads.spawn(keep) : spawn { await keep() }
       let heartbeat = spawn { await self.beat() }
       while let jobs = await next() {
         // A task group takes longer to remove a child the more it has, and parked jobs are many.
@@ -166,17 +180,17 @@
         if isDraining { return nil }
         // The heartbeat polls, and raises the signal.
         guard let (_, free) = claimable else {
-          await attention.wait(upTo: .seconds(60))
+          await attention.wait(upTo: clock.polling(.seconds(60)))
           continue
         }
         // Jobs that were claimed at once often end at once: one claim replaces them all.
-        if free > 0, free <= configuration.slots / 2 { try? await Task.sleep(for: .milliseconds(1)) }
+        if clock.isReal, free > 0, free <= configuration.slots / 2 { await clock.sleep(for: .milliseconds(1)) }
         // In that time, the worker may have begun to drain.
         guard let (worker, count) = state.withLock({ $0.machine.claimable() }) else { continue }
         do {
           let jobs = try await claim(count, as: worker)
           if !jobs.isEmpty { return jobs }
-          await attention.wait(upTo: .seconds(60))
+          await attention.wait(upTo: clock.polling(.seconds(60)))
         } catch {
           report(.claimFailed(error), error)
           await attention.wait(upTo: min(configuration.pollInterval, .seconds(1)))
@@ -187,7 +201,8 @@
     /// The worker has its jobs until they have ended.
     private var surroundings: JobSurroundings {
       JobSurroundings(
-        run: { sql, parameters in try await self.whileLeased { try await self.fleet.database.run(sql, parameters) } },
+        store: fleet.store,
+        waitToRepeat: { try await self.wait(toRepeat: $0) },
         hub: fleet.hub,
         payloads: fleet.payloads,
         report: onEvent,
@@ -237,11 +252,11 @@
     }
 
     private func waitForJobs() async {
-      let deadline = ContinuousClock.now + configuration.drainLimit
+      let deadline = now + configuration.drainLimit
       var isPastDeadline = false
       while state.withLock({ !$0.machine.isEmpty }) {
-        await attention.wait(upTo: isPastDeadline ? .seconds(1) : ContinuousClock.now.duration(to: deadline))
-        guard !isPastDeadline, ContinuousClock.now >= deadline else { continue }
+        await attention.wait(upTo: isPastDeadline ? .seconds(1) : deadline - now)
+        guard !isPastDeadline, now >= deadline else { continue }
         isPastDeadline = true
         cancel(state.withLock { $0.machine.drainTimedOut() })
       }
@@ -398,8 +413,8 @@
           ending = replaced
         } catch {
           // A drain does not wait without end for a statement that the server refuses; the job returns to the queue.
-          if let error = error as? PostgresError, !error.isTemporary { refusals += 1 }
-          try? await Task.sleep(for: .milliseconds(200))
+          if let error = error as? any FleetStoreError, !error.isTemporary { refusals += 1 }
+          await clock.sleep(for: .milliseconds(200))
         }
       }
       return (ending, refusal)

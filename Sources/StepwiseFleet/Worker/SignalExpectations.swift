@@ -71,20 +71,7 @@
 
     /// Returns the refused signals as they are stored, which is no JSON where a codec has encoded them.
     package func storedRefusedSignals(of id: String) async throws -> [FleetRefusedSignal] {
-      try await database.run(
-        """
-        SELECT name, value, refusal, extract(epoch FROM sent_at)::float8 FROM @.signals
-        WHERE job = $1 AND refusal IS NOT NULL AND NOT is_taken ORDER BY number
-        """,
-        [.text(id)]
-      ).map {
-        FleetRefusedSignal(
-          name: $0.text(0) ?? "",
-          json: $0.text(1) ?? "",
-          reason: $0.text(2) ?? "",
-          sentAt: $0.date(3) ?? .distantPast
-        )
-      }
+      try await store.refusedSignals(of: id)
     }
   }
 #endif

@@ -37,26 +37,21 @@
     ) async throws -> Bool {
       let signal = try SignalText(value, named: name, id: message, to: id)
       if id.utf8.contains(0) { throw FleetError.notFound(id: id) }
-      let text = try payloads.encode(signal.text, of: id)
+      let stored = try signal.encoded(by: payloads, of: id)
       try hub.expectations.check(Array(signal.text.utf8), for: name, of: id)
-      let row = try await database.run(
-        "SELECT o_answer, o_state, o_name FROM @.send($1, $2, $3, $4)",
-        [.text(id)] + signal.parameters(text)
-      ).first
-      return try await sent(to: id, answer: row?.text(0), state: row?.text(1), name: row?.text(2))
+      return try await isAdded(store.send(stored, to: id), to: id)
     }
 
     /// Returns whether a signal was added, and notifies the job; throws when the job can receive none.
-    private func sent(to id: String, answer: String?, state: String?, name: String?) async throws -> Bool {
-      let state = FleetState(state ?? "")
+    private func isAdded(_ answer: SignalAnswer, to id: String) async throws -> Bool {
       switch answer {
-      case "known": return false
-      case "added":
-        if state == .queued { await announce(name ?? "", 1) }
-        if state == .running { database.notify([id]) }
+      case .known: return false
+      case .added(let state, let name):
+        if state == .queued { await announce(name, 1) }
+        if state == .running { store.notify([id]) }
         return true
-      case "ended": throw FleetError.ended(id: id, state: state)
-      default: throw FleetError.notFound(id: id)
+      case .ended(let state): throw FleetError.ended(id: id, state: state)
+      case .unknown, .foreign: throw FleetError.notFound(id: id)
       }
     }
 
@@ -169,21 +164,13 @@
       _ name: String
     ) async throws -> Bool {
       try hub.expectations.check(Array(signal.text.utf8), for: name, of: id)
-      let parameters = try parameters(payloads.encode(batch), options, parent: nil, channel: nil)
-      let text = try payloads.encode(signal.text, of: id)
-      let row = try await database.run(
-        """
-        SELECT o_is_added, o_answer, o_state, o_name FROM @.start_with_signal(
-          $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
-        )
-        """,
-        parameters + signal.parameters(text) + [.flag(options.replacing == .finished)]
-      ).first
-      if row?.text(1) == "foreign" {
-        throw FleetError.foreignType(id: id, stored: row?.text(3) ?? "", expected: batch.name)
+      let jobs = try NewJobs(payloads.encode(batch), options)
+      let (isAdded, answer) = try await store.start(jobs, sending: signal.encoded(by: payloads, of: id))
+      if case .foreign(let stored) = answer {
+        throw FleetError.foreignType(id: id, stored: stored, expected: batch.name)
       }
-      _ = try await sent(to: id, answer: row?.text(1), state: row?.text(2), name: row?.text(3))
-      return row?.isTrue(0) ?? false
+      _ = try await self.isAdded(answer, to: id)
+      return isAdded
     }
 
     /// Drops signals that a job was sent and has not received.
@@ -200,26 +187,24 @@
     @discardableResult
     @concurrent public func dropSignal(_ name: String, of id: String, id message: String? = nil) async throws -> Int {
       guard !(id + name + (message ?? "")).utf8.contains(0) else { return 0 }
-      let rows = try await database.run(
-        """
-        UPDATE @.signals SET is_taken = true, is_dropped = true, value = ''
-        WHERE job = $1 AND name = $2 AND NOT is_taken AND ($3::text IS NULL OR message = $3) RETURNING number
-        """,
-        [.text(id), .text(name), .text(message)]
-      )
-      if rows.isEmpty, try await status(of: id) == nil { throw FleetError.notFound(id: id) }
-      return rows.count
+      let count = try await store.dropSignals(name, of: id, message: message)
+      if count == 0, try await status(of: id) == nil { throw FleetError.notFound(id: id) }
+      return count
     }
   }
 
-  /// A signal as JSON.
-  private struct SignalText {
+  /// A signal as JSON, or as it is stored.
+  struct SignalText: Sendable {
     let name: String
     let message: String
-    let text: String
+    private(set) var text: String
 
-    /// The parameters of a statement, with the text as it is stored.
-    func parameters(_ stored: String) -> [PostgresValue] { [.text(name), .text(message), .text(stored)] }
+    /// Returns the signal as it is stored.
+    func encoded(by payloads: FleetPayloads, of id: String) throws(FleetError) -> SignalText {
+      var signal = self
+      signal.text = try payloads.encode(text, of: id)
+      return signal
+    }
 
     init<Signal: Codable & Sendable>(
       _ value: Signal,

@@ -95,53 +95,105 @@ public func crashEverywhere<Output: Equatable & Sendable>(
   _ body: @Sendable (_ store: any CheckpointStore) async throws -> Output
 ) async throws -> Int {
   let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
-  let ledger = effects
-  let undisturbed = CrashingStore()
-  let caught = Watched<String?>(nil)
-  let note: @Sendable (String) -> Void = { step in caught.mutate { $0 = $0 ?? step } }
-  ledger?.begin()
-  let expected = await CrashTestEnd(of: body, in: undisturbed)
-  let expectedEffects = ledger?.counts ?? [:]
-  let steps = undisturbed.values.sorted { $0.key < $1.key }
-  var crashes = 0
-  for write in 1...max(1, maxWrites) {
-    for isLate in [false, true] {
-      let store = CrashingStore(at: write, isLate: isLate)
-      ledger?.begin { store.hasCrashed }
-      _ = await CaughtStop.$report.withValue(note) { await CrashTestEnd(of: body, in: store) }
-      guard store.hasCrashed else {
-        if let error = expected.error { throw error }
-        return crashes
-      }
-      crashes += 1
-      let resumed = CrashingStore(after: store)
-      ledger?.resume()
-      let end = await CrashTestEnd(of: body, in: resumed)
-      let place = "a crash \(isLate ? "after" : "before") write \(write)"
-      func difference(_ subject: CrashDifference.Subject, _ expected: String, _ found: String) -> CrashDifference {
-        CrashDifference(place: place, subject: subject, expected: expected, found: found, caller: caller)
-      }
-      // The effects first: they are closest to the mistake.
-      for effect in ledger?.effectsOfDeadCode.subtracting(expectedEffects.keys).sorted() ?? [] {
-        throw difference(.effectOfDeadCode(effect), "0", "1")
-      }
-      if let counts = ledger?.counts {
-        for effect in Set(counts.keys).union(expectedEffects.keys).sorted() {
-          let (expected, found) = (expectedEffects[effect, default: 0], counts[effect, default: 0])
-          if expected != found { throw difference(.effect(effect), "\(expected)", "\(found)") }
+  let trials = CrashTrials(ledger: effects, maxWrites: maxWrites, caller: caller)
+  return try await trials.run { write, isLate in
+    let store = CrashingStore(at: write, isLate: isLate)
+    let caught = Watched<String?>(nil)
+    let note: @Sendable (String) -> Void = { step in caught.mutate { $0 = $0 ?? step } }
+    effects?.begin { store.hasCrashed }
+    let end = await CaughtStop.$report.withValue(note) { await CrashTestEnd { try await body(store) } }
+    guard store.hasCrashed else { return CrashTrial(hasCrashed: false, end: end, values: store.values) }
+    let resumed = CrashingStore(after: store)
+    effects?.resume()
+    let resumedEnd = await CrashTestEnd { try await body(resumed) }
+    return CrashTrial(hasCrashed: true, end: resumedEnd, values: resumed.values, caught: caught.read { $0 })
+  }
+}
+
+/// What a run came to that crashed at one of its writes and was resumed, or was not disturbed.
+package struct CrashTrial<Output: Equatable & Sendable>: Sendable {
+  let hasCrashed: Bool
+  let end: CrashTestEnd<Output>
+  /// What its steps have stored, by their paths.
+  let values: [String: [UInt8]]
+  /// A step of which code has caught the error of the crash.
+  let caught: String?
+
+  package init(hasCrashed: Bool, end: CrashTestEnd<Output>, values: [String: [UInt8]], caught: String? = nil) {
+    (self.hasCrashed, self.end, self.values, self.caught) = (hasCrashed, end, values, caught)
+  }
+}
+
+/// Crashes a run at each of its writes, and compares it with an undisturbed one.
+package struct CrashTrials: Sendable {
+  let ledger: EffectLedger?
+  let maxWrites: Int
+  let caller: SimulationCaller
+
+  package init(
+    ledger: EffectLedger?,
+    maxWrites: Int,
+    fileID: String,
+    filePath: String,
+    line: Int,
+    column: Int
+  ) {
+    let caller = SimulationCaller(fileID: fileID, filePath: filePath, line: line, column: column)
+    self.init(ledger: ledger, maxWrites: maxWrites, caller: caller)
+  }
+
+  init(ledger: EffectLedger?, maxWrites: Int, caller: SimulationCaller) {
+    (self.ledger, self.maxWrites, self.caller) = (ledger, maxWrites, caller)
+  }
+
+  /// Runs trials.
+  ///
+  /// - Parameter trial: Runs from the beginning with an emptied ledger, crashes before or after the write with a number,
+  ///   and resumes.
+  /// - Returns: The number of crashes.
+  /// - Throws: ``CrashDifference``; when there is none, what the undisturbed run throws.
+  package func run<Output>(
+    _ trial: (_ write: Int, _ isLate: Bool) async -> CrashTrial<Output>
+  ) async throws -> Int {
+    let undisturbed = await trial(.max, false)
+    let expected = undisturbed.end
+    let expectedEffects = ledger?.counts ?? [:]
+    let steps = undisturbed.values.sorted { $0.key < $1.key }
+    var crashes = 0
+    for write in 1...max(1, maxWrites) {
+      for isLate in [false, true] {
+        let resumed = await trial(write, isLate)
+        guard resumed.hasCrashed else {
+          if let error = expected.error { throw error }
+          return crashes
+        }
+        crashes += 1
+        let place = "a crash \(isLate ? "after" : "before") write \(write)"
+        func difference(_ subject: CrashDifference.Subject, _ expected: String, _ found: String) -> CrashDifference {
+          CrashDifference(place: place, subject: subject, expected: expected, found: found, caller: caller)
+        }
+        // The effects first: they are closest to the mistake.
+        for effect in ledger?.effectsOfDeadCode.subtracting(expectedEffects.keys).sorted() ?? [] {
+          throw difference(.effectOfDeadCode(effect), "0", "1")
+        }
+        if let counts = ledger?.counts {
+          for effect in Set(counts.keys).union(expectedEffects.keys).sorted() {
+            let (expected, found) = (expectedEffects[effect, default: 0], counts[effect, default: 0])
+            if expected != found { throw difference(.effect(effect), "\(expected)", "\(found)") }
+          }
+        }
+        if let step = resumed.caught { throw difference(.caughtError(step), "an error", "a value") }
+        guard resumed.end == expected else { throw difference(.end, "\(expected)", "\(resumed.end)") }
+        for (step, value) in steps {
+          guard let found = resumed.values[step], found != value else { continue }
+          let texts = [value, found].map { String(decoding: $0, as: UTF8.self) }
+          throw difference(.step(step), texts[0], texts[1])
         }
       }
-      if let step = caught.read({ $0 }) { throw difference(.caughtError(step), "an error", "a value") }
-      guard end == expected else { throw difference(.end, "\(expected)", "\(end)") }
-      for (step, value) in steps {
-        guard let found = resumed.values[step], found != value else { continue }
-        let texts = [value, found].map { String(decoding: $0, as: UTF8.self) }
-        throw difference(.step(step), texts[0], texts[1])
-      }
     }
+    if let error = expected.error { throw error }
+    return crashes
   }
-  if let error = expected.error { throw error }
-  return crashes
 }
 
 extension Chain {
@@ -205,12 +257,12 @@ public final class EffectLedger: Sendable {
   }
 
   /// Empties the ledger for a run, which crashes when the closure returns true.
-  func begin(isDead: @escaping @Sendable () -> Bool = { false }) {
+  package func begin(isDead: @escaping @Sendable () -> Bool = { false }) {
     state.withLock { $0 = State(isDead: isDead) }
   }
 
   /// The process runs again.
-  func resume() { state.withLock { $0.isDead = { false } } }
+  package func resume() { state.withLock { $0.isDead = { false } } }
 
   /// How often each effect happened, repetitions with the same key left out.
   var counts: [String: Int] {
@@ -305,17 +357,17 @@ public struct CrashDifference: Error, Sendable, CustomStringConvertible {
 }
 
 /// How a run ended.
-private enum CrashTestEnd<Output: Equatable & Sendable>: Equatable {
+package enum CrashTestEnd<Output: Equatable & Sendable>: Equatable, Sendable {
   case value(Output)
   case error(any Error)
 
-  init(of body: (_ store: any CheckpointStore) async throws -> Output, in store: CrashingStore) async {
-    do { self = .value(try await body(store)) } catch { self = .error(error) }
+  package init(_ body: () async throws -> Output) async {
+    do { self = .value(try await body()) } catch { self = .error(error) }
   }
 
   var error: (any Error)? { if case .error(let error) = self { error } else { nil } }
 
-  static func == (end: CrashTestEnd, other: CrashTestEnd) -> Bool {
+  package static func == (end: CrashTestEnd, other: CrashTestEnd) -> Bool {
     switch (end, other) {
     case (.value(let value), .value(let other)): value == other
     // A replay throws a stored error, which looks like the first one.
