@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # symbol-graphs.sh FOLDER: writes the symbol graphs of all public modules, one folder each, from the debug build that is
-# there. Of StepwiseFleet, which a build without the trait `Postgres` has empty, it takes the build in `.build-fleet`.
+# there. Of the fleet's modules, which a build without the trait `Postgres` has empty, it takes the build in `.build-fleet`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 output=$1
@@ -20,9 +20,9 @@ extract() {
 
 find Sources -name Documentation.docc | while IFS=/ read -r -a path; do
   module=${path[${#path[@]} - 2]}
-  if [ "$module" != StepwiseFleet ]; then
+  if [[ "$module" != StepwiseFleet* ]]; then
     extract "$module" .build
-  elif [ -e .build-fleet/debug/Modules/StepwiseFleet.swiftmodule ]; then
+  elif [ -e ".build-fleet/debug/Modules/$module.swiftmodule" ]; then
     extract "$module" .build-fleet
   fi
 done
