@@ -89,7 +89,7 @@ struct DocumentationDriftTests {
     try sources(in: [
       "Tests/ExampleTests", "Tests/ExampleTests/Cookbook", "Tests/ExampleTests/DocComments", "Tests/StepwiseFleetTests",
       "Tests/ObserverAdapters/Sources/ObserverAdapters", "Tests/ObserverAdapters/Sources/ServiceAdapters",
-      "Sources/Tour/Order", pairs,
+      "Tests/ObserverAdapters/Sources/CodecAdapters", "Sources/Tour/Order", pairs,
     ])
   }
 

@@ -266,6 +266,7 @@ struct DurableReplayTests {
     #expect(texts[1].contains("each threw"))
   }
 
+  // G292
   @Test func `Nested chains are stored, and recover is code between steps`() async throws {
     try await everywhere { ledger in
       let inner = Chain("inner", undo: { (_: Int) in ledger.add("undo inner") }) { (input: Int) in
