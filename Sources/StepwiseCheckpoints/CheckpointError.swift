@@ -131,9 +131,9 @@ extension CheckpointError {
     case .held(_, _, let processID):
       "\(Self.holder(processID)) is running it; await its completion or cancel it there, or use another id"
     case .damaged(_, _, let reason): "it is damaged: \(reason); its bytes are kept"
-    case .foreignType(_, _, let stored, let expected) where stored.hasPrefix("chain ") && expected.hasPrefix("chain "):
+    case .foreignType(_, _, let stored, let expected) where stored.namesChain && expected.namesChain:
       "it belongs to the \(stored), not to the \(expected); use another id, or give a chain that was renamed its old "
-        + "name: .named(\"\(stored.dropFirst("chain ".count))\")"
+        + "name: .named(\"\(stored.storedChain ?? stored)\")"
     case .foreignType(_, _, let stored, let expected):
       "it belongs to \(stored), not to \(expected); use another id, or declare progressionName for a type that was renamed"
     case .ambiguousType(_, _, let name):

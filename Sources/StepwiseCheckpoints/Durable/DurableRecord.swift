@@ -48,16 +48,11 @@ struct DurableRecord {
   let events: [DurableEvent]
   let log: DurableLog
 
-  /// What the names of durable chains in records begin with; no type has such a name.
-  private static let prefix = "chain "
-
   /// The name of a durable chain in records.
-  static func name(_ chain: String) -> String { prefix + chain }
+  static func name(_ chain: String) -> String { String.storedChainPrefix + chain }
 
   /// The chain that a record belongs to; nil for a progression.
-  static func chain(of record: CheckpointRecord) -> String? {
-    record.progression.hasPrefix(prefix) ? String(record.progression.dropFirst(prefix.count)) : nil
-  }
+  static func chain(of record: CheckpointRecord) -> String? { record.progression.storedChain }
 
   /// Reads a record.
   ///
@@ -130,4 +125,17 @@ extension CheckpointStore {
     await holder.release()
     return isNeeded
   }
+}
+
+extension String {
+  /// What the names of durable chains begin with where they are stored; no type has such a name.
+  fileprivate static let storedChainPrefix = "chain "
+
+  /// The chain whose runs are stored under this name; nil for a progression.
+  package var storedChain: String? {
+    namesChain ? String(dropFirst(Self.storedChainPrefix.count)) : nil
+  }
+
+  /// Whether runs of a chain are stored under this name, as opposed to a progression.
+  package var namesChain: Bool { utf8.starts(with: Self.storedChainPrefix.utf8) }
 }

@@ -37,10 +37,13 @@ extension DurableRun {
       return (key, end)
     }
     return { [self] in
-      let isOver = Lock(false)
-      defer { endLimit(key, end, isOver: isOver.withLock { $0 }) }
-      try await clock.sleep(for: min(length, max(.zero, .milliseconds(end - now))))
-      isOver.withLock { $0 = true }
+      do {
+        try await clock.sleep(for: min(length, max(.zero, .milliseconds(end - now))))
+      } catch {
+        endLimit(key, end, isOver: false)
+        throw error
+      }
+      endLimit(key, end, isOver: true)
     }
   }
 

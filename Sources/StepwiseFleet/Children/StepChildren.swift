@@ -71,7 +71,7 @@
       guard let scope = DurableChildren.scope(name) else { return nil }
       // A chain with one closure is a step around the steps of the closure. Only there a scope has one part.
       let parts = scope.split(separator: "/")
-      let chain = DurableLog.key(String(claim.row.name.dropFirst("chain ".count)), 1, in: "")
+      let chain = DurableLog.key(claim.row.name.storedChain ?? "", 1, in: "")
       return parts.count == 2 && parts[0] == chain ? String(parts[1]) : scope
     }
 

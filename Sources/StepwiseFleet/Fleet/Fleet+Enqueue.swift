@@ -221,7 +221,7 @@
     }
 
     /// A Boolean value that indicates whether the jobs are runs of a chain.
-    var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
+    var isChain: Bool { name.namesChain }
 
     /// Returns the jobs with other stages.
     func mappingStages(

@@ -31,7 +31,7 @@
       as type: Value.Type
     ) async throws -> Value? {
       guard let status = try await status(of: id) else { throw FleetError.notFound(id: id) }
-      guard status.progression.hasPrefix("chain ") else {
+      guard let chain = status.progression.storedChain else {
         throw FleetError.foreignType(id: id, stored: status.progression, expected: "chain")
       }
       do {
@@ -39,7 +39,6 @@
         for (entry, _) in try await entries(of: id) {
           events += try DurableEvent.events(in: payloads.decode(entry: entry, of: id))
         }
-        let chain = String(status.progression.dropFirst("chain ".count))
         guard let bytes = DurableEvent.value(of: step, in: chain, events) else { return nil }
         return try DurableValues(Value.self).decode(bytes)
       } catch let error as any FleetStoreError {

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 Stepwise contributors
 
 #if Postgres
+  import StepwiseCheckpoints
+
   #if canImport(FoundationEssentials)
     import FoundationEssentials
   #else
@@ -69,7 +71,7 @@
       var entries: [StoredEntry] = []
       var signals: [Signal] = []
 
-      var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
+      var isChain: Bool { name.namesChain }
 
       /// Whether a cancellation changes the job: the dead letter of a chain without an outcome has steps to undo.
       var isCancellable: Bool {

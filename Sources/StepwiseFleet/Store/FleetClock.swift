@@ -38,7 +38,7 @@
 
     /// How long to wait for what a notification reports sooner.
     ///
-    /// In memory none is lost, and each look would be a step of the test's clock.
+    /// In memory none is lost, and each poll would be a step of the test's clock.
     func polling(_ delay: Duration) -> Duration { isReal ? delay : Self.endless }
   }
 #endif

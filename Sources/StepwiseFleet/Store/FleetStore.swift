@@ -227,7 +227,7 @@
     let isCancellationRequested: Bool
     let error: String?
 
-    var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
+    var isChain: Bool { name.namesChain }
   }
 
   /// A schedule to store.

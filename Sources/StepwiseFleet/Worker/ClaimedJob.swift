@@ -25,7 +25,7 @@
     var fence: Int64 { claim.fence }
 
     /// A Boolean value that indicates whether the job is a run of a chain.
-    var isChain: Bool { name.utf8.starts(with: "chain ".utf8) }
+    var isChain: Bool { name.namesChain }
   }
 
   /// What a worker does for its jobs; it refers to the worker, of which jobs and registrations know nothing else.

@@ -369,7 +369,7 @@
           isUncounted: true,
           unreadCodec: error.codec
         )
-      case (_, _) where job.suspension != nil: return job.suspension?.ending
+      case _ where job.suspension != nil: return job.suspension?.ending
       case (is HeldFailure, .cancellation): return Ending(state: .queued, isUncounted: true)
       case (let held as HeldFailure, _):
         return Ending(state: .failed, error: Ending.text(held.error), isUncounted: true, failure: held.error)

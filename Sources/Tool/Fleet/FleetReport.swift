@@ -181,7 +181,7 @@
       refusedSignals = try await fleet.storedRefusedSignals(of: id)
       attempts = try await fleet.attempts(of: id)
       var start: String?
-      if status.progression.hasPrefix("chain ") {
+      if status.progression.namesChain {
         start = try await fleet.storedHistory(of: id).first?.json
         var run = StoredSteps()
         for (index, (entry, time)) in try await fleet.entries(of: id).enumerated() {
@@ -264,8 +264,8 @@
     var retryEffect: String? {
       if !isRequeueable { return nil }
       if isUndone { return "starts a new run with its input: it has undone its steps" }
-      let isChain = progression.hasPrefix("chain ")
-      return isChain ? "continues the run, whose completed steps are kept" : "runs stage \(stageCount) again"
+      return progression.namesChain
+        ? "continues the run, whose completed steps are kept" : "runs stage \(stageCount) again"
     }
 
     var record: Record {

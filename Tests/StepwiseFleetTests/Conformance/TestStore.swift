@@ -5,6 +5,7 @@
   import Foundation
   import Stepwise
   @testable import StepwiseFleet
+  @testable import StepwiseFleetTesting
   import StepwiseTesting
   import Testing
 
@@ -91,25 +92,13 @@
       onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in },
       _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-      let token = CancellationToken()
-      return try await withThrowingTaskGroup(of: Value?.self) { group in
-        defer { token.cancel() }
-        for fleet in fleets {
-          group.addTask {
-            try await fleet.work(until: token, onEvent: onEvent)
-            return nil
-          }
+      let work = { @Sendable (token: CancellationToken) async throws in
+        try await withThrowingTaskGroup { group in
+          for fleet in fleets { group.addTask { try await fleet.work(until: token, onEvent: onEvent) } }
+          try await group.waitForAll()
         }
-        group.addTask { try await body() }
-        var value: Value?
-        while let next = try await group.next() {
-          guard let next else { continue }
-          value = next
-          token.cancel()
-        }
-        guard let value else { throw Failure(text: "the workers have ended before the test") }
-        return value
       }
+      return try await StepwiseFleetTesting.withWorker(until: work, body)
     }
 
     /// Registers a worker without running it; it is what a test claims as.
