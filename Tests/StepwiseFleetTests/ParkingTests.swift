@@ -43,6 +43,23 @@
       #expect(isParked == [!isEarly, true])
     }
 
+    // G290
+    @Test
+    func `A run that stops while its code is to receive an end waits for nothing`() {
+      var waits = DurableWaits()
+      let wait = DurableWait(end: nil, signals: ["other"])
+      for key in ["order/go", "order/other"] {
+        waits.called(key)
+        _ = waits.begin(key)
+      }
+      _ = waits.wait(wait, at: "order/other")
+      let isParked = waits.end("order/go")
+      #expect(isParked)
+      #expect(waits.suspending == [])
+      waits.delivered("order/go")
+      #expect(waits.suspending == [wait])
+    }
+
     @Test
     func `A signal is received once, until the step that has received it fails`() {
       var waits = DurableWaits()

@@ -120,7 +120,7 @@ package struct DurableWaits: Sendable {
   package var pending: [DurableWait] { isWaking ? [] : allWithLimits }
 
   /// What a run waits for that is stopped now; nothing when its code is to receive an end.
-  var suspending: [DurableWait] { undelivered.allSatisfy(containsWait) ? pending : [] }
+  package var suspending: [DurableWait] { undelivered.allSatisfy(containsWait) ? pending : [] }
 
   private var allWithLimits: [DurableWait] {
     all + (Array(limits.values) + limitsAroundWaits.map(\.end)).map { DurableWait(end: $0) }
