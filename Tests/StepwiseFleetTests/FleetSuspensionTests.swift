@@ -111,7 +111,7 @@
 
     // G290
     @Test(arguments: [1_000, 0])
-    func `A signal that the body of a step receives is received once`(maxParked: Int) async throws {
+    func `What the body of a step makes of a suspension is not stored`(maxParked: Int) async throws {
       let order = Chain("order") { (_: Int) in
         let first = try await step("outer") {
           (try? await step("approval", waitFor: String.self)) ?? "caught"

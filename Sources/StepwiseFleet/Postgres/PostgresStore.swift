@@ -164,7 +164,7 @@
             cancel_requested = EXCLUDED.cancel_requested, cancel_reason = EXCLUDED.cancel_reason, keeps_stages = EXCLUDED.keeps_stages, version = 1, first_shape = EXCLUDED.first_shape,
             first = EXCLUDED.first, shape = EXCLUDED.shape, stage = NULL, error = NULL, note = NULL, parent = EXCLUDED.parent,
             waits_for = NULL, waits_since = NULL, waits_until = NULL, paused_at = NULL, attempts = NULL,
-            deadlines = NULL, created_at = clock_timestamp(), started_at = NULL,
+            deadlines = NULL, unread_codec = NULL, created_at = clock_timestamp(), started_at = NULL,
             finished_at = EXCLUDED.finished_at
             WHERE jobs.finished_at IS NOT NULL
               AND NOT (jobs.state = 'failed' AND jobs.stage IS NULL AND starts_with(jobs.name, 'chain '))

@@ -127,6 +127,25 @@
       }
     }
 
+    // G258
+    @Test(arguments: TestStore.all)
+    func `A job that is enqueued again does not wait for the codec of the one before`(kind: TestStore) async throws {
+      let test = kind.context
+      try await test.run {
+        let sealing = test.fleet { $0.codec = Sealing.codec("seal-1") }
+        let plain = test.fleet()
+        plain.register(Work.self)
+        try await sealing.enqueue(Work.script(), id: "a")
+        try await test.withWorkers(plain) { () async throws in
+          try await test.until("it waits for the codec") { try await plain.status(of: "a")?.wait?.reason == .codec }
+        }
+        #expect(try await plain.cancel("a"))
+        let later = FleetOptions(start: .after(.seconds(900)), replacing: .finished)
+        #expect(try await plain.enqueue(Work.script(), id: "a", options: later))
+        #expect(try await plain.status(of: "a")?.wait?.reason != .codec)
+      }
+    }
+
     // G290
     @Test(arguments: kinds)
     func `A signal that the body of a step receives is received once`(kind: TestStore, maxParked: Int) async throws {
