@@ -23,7 +23,7 @@
     ///   - onEvent: Called with each event of the worker, from any thread and concurrently.
     ///   - body: The body.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws; what ``Fleet/work(until:onEvent:)`` throws.
+    /// - Throws: What the body throws; what `work(until:onEvent:)` throws.
     @concurrent public func withWorker<Value: Sendable>(
       onEvent: @escaping @Sendable (FleetEvent) -> Void = { _ in },
       _ body: @escaping @Sendable () async throws -> Value

@@ -82,7 +82,7 @@
     public let endedAt: Date?
     /// A Boolean value that indicates whether ``Fleet/requeue(_:)`` queues the job again: it failed or was cancelled.
     public let isRequeueable: Bool
-    /// A Boolean value that indicates whether ``Fleet/cancel(_:reason:)`` changes the job: it has not ended, or it is a chain
+    /// A Boolean value that indicates whether a cancellation changes the job: it has not ended, or it is a chain
     /// that failed and has steps to undo.
     public let isCancellable: Bool
     /// A Boolean value that indicates whether the job is a chain that failed or was cancelled and has undone its steps.
