@@ -10,12 +10,20 @@ extension Execution {
 
   /// Undoes steps, in this order, and returns the errors.
   @concurrent func undo(_ undos: [UndoStack.Undo], recording: Recording?) async -> [UndoError] {
+    await undo(undos, by: journal, recording: recording)
+  }
+
+  private func undo(
+    _ undos: [UndoStack.Undo],
+    by journal: (any RunJournal)?,
+    recording: Recording?
+  ) async -> [UndoError] {
     var errors: [UndoError] = []
-    await journal?.willUndo(undos.map(\.number))
-    for undo in undos {
+    let numbers = undos.map(\.number)
+    for (index, undo) in undos.enumerated() {
       do {
         if let journal {
-          guard try await journal.undo(undo.number, undo.perform) else { continue }
+          guard try await journal.undo(numbers[index...], undo.perform) else { continue }
         } else {
           try await undo.perform()
         }
@@ -29,13 +37,18 @@ extension Execution {
   }
 
   /// Undoes steps, in this order, shielded from cancellation, and stores the errors.
-  ///
-  /// Those of a step that has not returned yet have no place of their own in the order of a journal.
-  func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?, isOrdered: Bool = true) async {
+  func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
     guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield(isOrdered: isOrdered) {
-      self.add(undoErrors: await self.undo(undos, recording: recording))
+    await Scope.withCancellationShield { self.add(undoErrors: await self.undo(undos, recording: recording)) }
+  }
+
+  /// Undoes a step whose value its journal cannot store, shielded from cancellation; returns whether that has not thrown.
+  func undoUnstored(_ undo: UndoStack.Undo) async -> Bool {
+    let errors = await Scope.withCancellationShield {
+      await self.undo([undo], by: nil, recording: self.recording)
     }
+    add(undoErrors: errors)
+    return errors.isEmpty
   }
 
   /// Undoes the steps of abandoned work, in this order.
@@ -54,20 +67,6 @@ extension Execution {
   func add(undoErrors errors: [UndoError]) {
     guard !errors.isEmpty else { return }
     for run in sequence(first: self, next: \.container) { run.undos.add(errors) }
-  }
-
-  /// Stores how to undo a step that has completed, unless it has failed because its value cannot be stored: then it is undone
-  /// at once, and the error is thrown.
-  func adopt(
-    _ undo: UndoStack.Undo,
-    in attempt: Attempt?,
-    unless error: (any Error)?,
-    _ recording: Recording?
-  ) async throws {
-    guard let error else { return await adopt([undo], in: attempt) }
-    await undoShielded([undo], recording: recording, isOrdered: false)
-    await journal?.endUnstored(undo.number)
-    throw error
   }
 
   /// Stores how to undo steps that have completed: in an attempt, or in the run.

@@ -62,10 +62,17 @@ extension Frame {
     by journal: any RunJournal,
     returning type: Output.Type
   ) async throws {
-    let step = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable)
+    let (run, record, step) = (run, record, self.step(at: position))
+    func makeUndo(_ value: borrowing ValueSlot, _ number: Int) -> UndoStack.Undo? {
+      operation.undo.map { UndoStack.Undo(step: step, record: record, number: number, perform: $0(value)) }
+    }
+    let journalStep = JournalStep(name: operation.storedName, isUndoable: operation.isUndoable)
     let end: JournalEnd<Output>
     do {
-      end = try await journal.step(step, in: run.journalRun(attempt)) { key in
+      end = try await journal.step(journalStep, in: run.journalRun(attempt)) { value in
+        guard let undo = makeUndo(ValueSlot(value), UndoStack.Undo.nextNumber) else { return true }
+        return await run.undoUnstored(undo)
+      } _: { key in
         try await journal.inside(key, branch: nil) { try await operation.code(&self) }
         return slot.take(Output.self)
       }
@@ -76,11 +83,6 @@ extension Frame {
     }
     if end.isReplayed { recording?.replayed(record) }
     slot = ValueSlot(end.value)
-    if let undo = operation.undo, let number = end.number {
-      let undo = UndoStack.Undo(step: self.step(at: position), record: record, number: number, perform: undo(slot))
-      if end.error != nil { slot = ValueSlot() }
-      try await run.adopt(undo, in: attempt, unless: end.error, recording)
-    }
-    if let error = end.error { throw error }
+    if let number = end.number, let undo = makeUndo(slot, number) { await adopt([undo]) }
   }
 }

@@ -115,7 +115,7 @@ extension Execution {
   /// Waits for the gate; between the steps of a run with a journal, what follows has its place in the order there.
   private func waitForEntry() async throws {
     guard let journal, !ownsJournal else { return try await waitForAdmission() }
-    try await journal.offExecutor(isOrdered: true) { await Result.of { try await self.waitForAdmission() } }.get()
+    try await journal.offExecutor { await Result.of { try await self.waitForAdmission() } }.get()
   }
 
   private func begin(

@@ -22,10 +22,15 @@ package protocol RunJournal: AnyObject, Sendable {
   /// A step within the body of another one is performed and not stored: the outer one is stored as a whole. There, it throws
   /// before the body when the step can be undone, which stops the run, and when the run is cancelled.
   ///
-  /// The body performs the step, and calls `inside(_:branch:_:)` once for each attempt.
+  /// - Parameters:
+  ///   - step: The step.
+  ///   - run: The run that it belongs to.
+  ///   - undoUnstored: Undoes the step at once, as its value cannot be stored; returns whether that has not thrown.
+  ///   - body: Performs the step, and calls `inside(_:branch:_:)` once for each attempt.
   func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,
+    undoUnstored: (Value) async -> Bool,
     _ body: (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value>
 
@@ -42,9 +47,8 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Runs what the code between steps waits for and does not do itself, such as undos, and returns off the caller's actor.
   ///
-  /// If it is ordered, the code continues at the same point of each run. It is run again by each.
+  /// It is run again by each run, and the code continues at the same point.
   @concurrent func offExecutor<Value: Sendable>(
-    isOrdered: Bool,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value
 
@@ -64,14 +68,10 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Stores a time that a decision after an attempt follows from; returns that of the first run which came here.
   func storedElapsed(_ time: Duration, of attempt: Int, at key: JournalKey) -> Duration
 
-  /// Stores that steps are going to be undone, with the failures so far.
-  @concurrent func willUndo(_ steps: [Int]) async
-
-  /// Undoes a step and stores that; returns false without doing so when it was undone before or the run has stopped.
-  func undo(_ step: Int, _ body: @Sendable () async throws -> Void) async throws -> Bool
-
-  /// A step whose value is not stored has been undone; returns when its error may be thrown.
-  @concurrent func endUnstored(_ step: Int) async
+  /// Undoes the first of the steps that are undone now, one after another, and stores that.
+  ///
+  /// - Returns: False without undoing it when it was undone before or the run has stopped.
+  func undo(_ steps: ArraySlice<Int>, _ body: @Sendable () async throws -> Void) async throws -> Bool
 
   /// Stores the outcome, before anything is undone.
   ///
@@ -116,14 +116,11 @@ package struct JournalEnd<Value> {
   package let value: Value
   /// The number in the order in which steps completed; nil when there is nothing to undo any more.
   package let number: Int?
-  /// The value cannot be stored: the step has failed, and is undone with the value.
-  package let error: (any Error)?
   package let isReplayed: Bool
 
-  package init(value: Value, number: Int?, error: (any Error)? = nil, isReplayed: Bool) {
+  package init(value: Value, number: Int?, isReplayed: Bool) {
     self.value = value
     self.number = number
-    self.error = error
     self.isReplayed = isReplayed
   }
 }

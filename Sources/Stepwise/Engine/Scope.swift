@@ -133,7 +133,6 @@ package struct Scope: Sendable {
   /// No shield is needed when the task is not cancelled and cannot be any more.
   package static func withCancellationShield<Value: Sendable>(
     isCancelled: Bool = true,
-    isOrdered: Bool = true,
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let (outer, details) = (current, Box(Details(isShielded: true)))
@@ -143,7 +142,7 @@ package struct Scope: Sendable {
         isCancelled ? await shielded(operation) : await operation()
       }
       guard let journal = outer.innermostRun?.journal else { return await work() }
-      return await journal.offExecutor(isOrdered: isOrdered, work)
+      return await journal.offExecutor(work)
     }
   }
 }

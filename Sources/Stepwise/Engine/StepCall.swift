@@ -101,14 +101,15 @@ extension StepCall {
     let step = ChainStep(index: run?.stepIndex ?? 0, name: name)
     do {
       if isUndoable, run?.isProgression ?? true { throw ChainError.outsideRun }
-      let journalStep = JournalStep(name: name, isUndoable: isUndoable)
-      let end = try await perform(journalStep, options, if: isRetryable, body)
-      if isUndoable, let run, end.number != nil || run.journal == nil {
-        let number = end.number ?? UndoStack.Undo.nextNumber
-        let undo = UndoStack.Undo(step: step, record: recordedStep?.id, number: number, perform: undo(end.value))
-        try await run.adopt(undo, in: attempt, unless: end.error, run.recording)
+      func makeUndo(_ value: Value, _ number: Int? = nil) -> UndoStack.Undo {
+        let number = number ?? UndoStack.Undo.nextNumber
+        return UndoStack.Undo(step: step, record: recordedStep?.id, number: number, perform: undo(value))
       }
-      if let error = end.error { throw error }
+      let journalStep = JournalStep(name: name, isUndoable: isUndoable)
+      let end = try await perform(journalStep, options, if: isRetryable, undoUnstored: { makeUndo($0) }, body)
+      if isUndoable, let run, end.number != nil || run.journal == nil {
+        await run.adopt([makeUndo(end.value, end.number)], in: attempt)
+      }
       self.end()
       return end.value
     } catch {
@@ -141,12 +142,15 @@ extension StepCall {
     _ step: JournalStep,
     _ options: RetryOptions?,
     if isRetryable: (any Error) async -> Bool,
+    undoUnstored: (Value) -> UndoStack.Undo,
     _ body: () async throws -> Value
   ) async throws -> JournalEnd<Value> {
     guard let run, let journal = run.journal ?? run.stepJournal else {
       return JournalEnd(value: try await perform(options, if: isRetryable, body), number: nil, isReplayed: false)
     }
-    let end = try await journal.step(step, in: run.journalRun(attempt)) { key in
+    let end = try await journal.step(step, in: run.journalRun(attempt)) { value in
+      await run.undoUnstored(undoUnstored(value))
+    } _: { key in
       try await perform(options, AttemptHistory(key: key, journal: journal), if: isRetryable) {
         try await journal.inside(key, branch: nil, body)
       }

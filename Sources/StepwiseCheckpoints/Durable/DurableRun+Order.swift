@@ -133,35 +133,25 @@ extension DurableRun {
   }
 
   @concurrent func offExecutor<Value: Sendable>(
-    isOrdered: Bool,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
-    guard self.isOrdered, let executor else {
+    guard isOrdered, let executor else {
       let value = await withTaskExecutorPreference(bodyExecutor) { await work() }
       await moveToPreferredExecutor()
       return value
     }
-    if isOrdered { await waitToCall() }
-    let key = isOrdered ? position.openWait() : nil
-    var isStored = false
-    if let key {
-      let (permit, task) = (Once<Void>(), executor.task)
-      switch state.withLock({ $0.order.call(key, by: task, permit) }) {
-      case .stored: isStored = true
-      case .later: await wait(for: permit)
-      case .now: break
-      }
-    }
+    await waitToCall()
+    let (key, permit, task) = (position.openWait(), Once<Void>(), executor.task)
+    let answer = state.withLock { $0.order.call(key, by: task, permit) }
+    if answer == .later { await wait(for: permit) }
     executor.depart()
     let body = DurablePosition(self, scope: position.scope, step: nil, isBody: true)
     let value = await withTaskExecutorPreference(bodyExecutor) {
       await DurablePosition.$current.withValue(body) { await work() }
     }
     await moveToPreferredExecutor()
-    if let key {
-      if !isStored { end(key) }
-      await waitForTurn(of: key)
-    }
+    if answer != .stored { end(key) }
+    await waitForTurn(of: key)
     return value
   }
 

@@ -6,18 +6,43 @@ import Stepwise
 // MARK: - Undos
 
 extension DurableRun {
-  func willUndo(_ steps: [Int]) async {
-    let isNew = state.withLock { state in
-      guard !state.isStopped else { return false }
-      let new = steps.filter {
-        !state.log.undoing.contains($0) && state.unstored[$0] == nil && state.log.keys[$0] != nil
-      }
-      guard !new.isEmpty else { return false }
-      enqueue(.undoing(new), &state)
+  nonisolated(nonsending) func undo(
+    _ steps: ArraySlice<Int>,
+    _ body: nonisolated(nonsending) @Sendable () async throws -> Void
+  ) async throws -> Bool {
+    guard let step = steps.first, !settings.isCheck else { return false }
+    let (key, isLate) = state.withLock { state -> (String?, Bool) in
+      guard !state.isStopped else { return (nil, false) }
+      if let key = state.late[step] { return (key, true) }
+      let log = state.log
+      let new = log.undoing.contains(step) ? [] : steps.filter { !log.isUndone($0) && !log.undoing.contains($0) }
+      if !new.isEmpty { enqueue(.undoing(new), &state) }
+      return (log.isUndone(step) ? nil : log.keys[step], false)
+    }
+    guard let key else { return false }
+    guard !isLate else {
+      try await undoing(key, body)
       return true
     }
-    // An error stops the run, and then nothing is undone.
-    if isNew { try? await flush() }
+    // With the failures so far. An error stops the run, and then nothing is undone.
+    try? await flush()
+    guard !isStopped else { return false }
+    try checkLease()
+    let result = await Result.of { try await undoing(key, body) }
+    state.withLock { state in
+      switch result {
+      case .success: enqueue(.undone(step), &state)
+      case .failure(let error) where settings.host == nil:
+        let failure = StoredFailure(error, of: DurableLog.name(key))
+        // The same one is stored once, however often the run is resumed.
+        if state.log.records[key]?.undoFailure != failure { enqueue(.undoFailed(step, failure), &state) }
+      // A host stores the error of an attempt itself, and takes each entry for progress.
+      case .failure: break
+      }
+    }
+    try? await flush()
+    try result.get()
+    return true
   }
 
   func dropUndos(of steps: [Int]) {
@@ -25,67 +50,6 @@ extension DurableRun {
       guard !state.isStopped else { return }
       for step in steps where !state.log.isUndone(step) { enqueue(.undone(step), &state) }
     }
-  }
-
-  nonisolated(nonsending) func undo(
-    _ step: Int,
-    _ body: nonisolated(nonsending) @Sendable () async throws -> Void
-  ) async throws -> Bool {
-    let (unstored, key) = state.withLock { state -> (DurableState.Unstored?, String?) in
-      guard !state.isStopped else { return (nil, nil) }
-      if let unstored = state.unstored[step] { return (unstored, unstored.key) }
-      return (nil, state.log.isUndone(step) ? nil : state.log.keys[step])
-    }
-    guard let key, !settings.isCheck else { return false }
-    if !state.withLock({ $0.isReleased }) { try checkLease() }
-    await beginUndo(key)
-    defer { endUndo(key) }
-    let position = DurablePosition(self, scope: key, step: key, isUndo: true)
-    let result = await Result.of { try await DurablePosition.$current.bind(position, body) }
-    state.withLock { state in
-      switch (unstored, result) {
-      case (nil, .success): enqueue(.undone(step), &state)
-      case (nil, .failure(let error)) where settings.host == nil:
-        let failure = StoredFailure(error, of: DurableLog.name(key))
-        // The same one is stored once, however often the run is resumed.
-        if state.log.records[key]?.undoFailure != failure { enqueue(.undoFailed(step, failure), &state) }
-      // A host stores the error of an attempt itself, and takes each entry for progress.
-      case (nil, .failure): break
-      case (_?, .success): state.unstored[step]?.isUndone = true
-      case (_?, .failure): break
-      }
-    }
-    if unstored == nil { try? await flush() }
-    try result.get()
-    return true
-  }
-
-  func endUnstored(_ number: Int) async {
-    guard let executor else { return }
-    let (key, isStored) = state.withLock { state -> (String?, Bool) in
-      guard let unstored = state.unstored.removeValue(forKey: number), let failure = unstored.failure,
-        !state.isStopped
-      else { return (nil, false) }
-      let key = unstored.key
-      state.repeating.remove(key)
-      let isStored = state.log.records[key] != nil
-      if !isStored {
-        let caller = DurableCaller(task: unstored.task, calls: state.order.callCount)
-        enqueue(.failed(key, by: caller, number: number, failure), &state)
-        // It is repeated, to be undone.
-        if !unstored.isUndone { enqueue(.began(key, by: caller), &state) }
-        state.order.end(key)
-      } else if unstored.isUndone {
-        enqueue(.settled(key), &state)
-      }
-      return (key, isStored)
-    }
-    guard let key else { return }
-    executor.depart()
-    await withTaskExecutorPreference(bodyExecutor) { try? await flush() }
-    await moveToPreferredExecutor()
-    if isStored { return unblock() }
-    await waitForTurn(of: key)
   }
 
   /// A step in doubt was performed where its end was.

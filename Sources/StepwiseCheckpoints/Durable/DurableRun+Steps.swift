@@ -25,10 +25,11 @@ extension DurableRun {
   nonisolated(nonsending) func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,
+    undoUnstored: nonisolated(nonsending) (Value) async -> Bool,
     _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value> {
     do {
-      return try await called(step, in: run, body)
+      return try await called(step, in: run, undoUnstored: undoUnstored, body)
     } catch {
       if CaughtStop.report != nil, isStop(error) { position.noteStop(at: step.name) }
       throw error
@@ -44,6 +45,7 @@ extension DurableRun {
   private nonisolated(nonsending) func called<Value>(
     _ step: JournalStep,
     in run: JournalRun,
+    undoUnstored: nonisolated(nonsending) (Value) async -> Bool,
     _ body: nonisolated(nonsending) (JournalKey) async throws -> Value
   ) async throws -> JournalEnd<Value> {
     if isInStep {
@@ -69,7 +71,7 @@ extension DurableRun {
     defer { state.withLock { $0.waits.delivered(call.key) } }
     let place = JournalKey(call.key, isBody: true)
     let ending = try await onBodyExecutor {
-      await performed(call, values) {
+      await performed(call, values, undoUnstored) {
         do {
           return try await body(place)
         } catch {
@@ -213,6 +215,7 @@ extension DurableRun {
   private nonisolated(nonsending) func performed<Value>(
     _ call: DurableCall,
     _ values: DurableValues<Value>,
+    _ undoUnstored: nonisolated(nonsending) (Value) async -> Bool,
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async -> DurableEnding<Value> {
     let key = call.key
@@ -237,7 +240,7 @@ extension DurableRun {
     // Code that swallows the error of a stop has not done its work.
     let poison = state.withLock { state in state.isPoisoned(key) ? state.stopError ?? CancellationError() : nil }
     if let poison { return .unstored(.failure(poison)) }
-    if let failure = call.failure { return unstored(value, call, failure) }
+    if let failure = call.failure { return await failed(failure, call) { await undoUnstored(value) } }
     let stored: (bytes: [UInt8], copy: Value)
     do {
       stored = try values.stored(value)
@@ -247,12 +250,16 @@ extension DurableRun {
       try checkCodec(stored.bytes)
     } catch {
       let error = unstorable(call.name, StoredReason.text(error))
-      return call.isUndoable ? unstored(value, call, error) : failed(error, call)
+      guard call.isUndoable else { return failed(error, call) }
+      return await failed(error, call) { await undoUnstored(value) }
     }
-    // Abandoned work whose run has ended.
-    if call.isUndoable, state.withLock({ $0.isReleased && !$0.isStopped }) { return unstored(value, call, nil) }
-    let number = state.withLock { state in
+    let (number, isLate) = state.withLock { state in
       let number = state.nextNumber()
+      // Abandoned work whose run has ended.
+      if call.isUndoable, state.isReleased, !state.isStopped {
+        state.late[number] = key
+        return (number, true)
+      }
       enqueue(
         .completed(
           key,
@@ -266,8 +273,9 @@ extension DurableRun {
       state.log.forgetValue(of: key)
       for signal in state.waits.consume(in: key) { enqueue(.received(signal), &state) }
       state.order.end(key)
-      return number
+      return (number, false)
     }
+    if isLate { return .unstored(.success(JournalEnd(value: value, number: number, isReplayed: false))) }
     do {
       try await flush()
     } catch {
@@ -277,21 +285,30 @@ extension DurableRun {
     return .stored(.success(end))
   }
 
-  /// A step has a value that is not stored: it is undone at once, with this value.
-  ///
-  /// After a crash, it is repeated first.
-  private func unstored<Value>(_ value: Value, _ call: DurableCall, _ error: (any Error)?) -> DurableEnding<Value> {
-    let failure = error.map { StoredFailure($0, of: call.name) }
-    let number = state.withLock { state in
-      let number = state.nextNumber()
-      state.unstored[number] = DurableState.Unstored(key: call.key, task: call.task, failure: failure)
-      return number
+  /// A step has failed with a value that is not stored, with which it is undone; after a crash, it is repeated first.
+  private nonisolated(nonsending) func failed<Value>(
+    _ error: any Error,
+    _ call: DurableCall,
+    undo: nonisolated(nonsending) () async -> Bool
+  ) async -> DurableEnding<Value> {
+    do {
+      try throwIfStopped()
+      try checkLease()
+    } catch {
+      return .unstored(.failure(error))
     }
-    return .unstored(.success(JournalEnd(value: value, number: number, error: error, isReplayed: false)))
+    let isUndone = (try? await undoing(call.key, undo)) ?? false
+    let ending: DurableEnding<Value> = failed(error, call, isUndone: isUndone)
+    try? await flush()
+    return ending
   }
 
   /// A step has failed; it throws the same error now and in each replay.
-  private func failed<Value>(_ error: any Error, _ call: DurableCall) -> DurableEnding<Value> {
+  private func failed<Value>(
+    _ error: any Error,
+    _ call: DurableCall,
+    isUndone: Bool? = nil
+  ) -> DurableEnding<Value> {
     let isInterrupted = Task.isCancelled
     let failure = StoredFailure(error, of: call.name)
     return state.withLock { state in
@@ -303,12 +320,12 @@ extension DurableRun {
       }
       if let seen = call.failure, state.log.records[call.key] != nil {
         // What the code has seen counts.
-        enqueue(.settled(call.key), &state)
+        if isUndone ?? true { enqueue(.settled(call.key), &state) }
         return .repeated(seen)
       }
       enqueue(.failed(call.key, by: call.caller(state), number: state.nextNumber(), failure), &state)
       // Its first body may have done what the repetition was not left to do.
-      if isInterrupted, call.isUndoable, call.isAgain {
+      if !(isUndone ?? !(isInterrupted && call.isUndoable && call.isAgain)) {
         enqueue(.began(call.key, by: call.caller(state)), &state)
       }
       state.order.end(call.key)

@@ -185,23 +185,16 @@ extension DurableRun {
     }
   }
 
-  /// An undo begins: a run is not stopped for a wait beside it.
-  func beginUndo(_ key: String) async {
-    guard settings.host != nil else { return }
-    let wasParked = state.withLock { state in
-      state.waits.called(key)
-      return state.waits.begin(key)
+  /// Undoes a step: a run is not stopped for a wait beside it.
+  nonisolated(nonsending) func undoing<Value>(
+    _ key: String,
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    try await working(at: key) {
+      state.withLock { $0.waits.called(key) }
+      defer { state.withLock { $0.waits.delivered(key) } }
+      return try await DurablePosition.$current.bind(DurablePosition(self, scope: key, step: key, isUndo: true), body)
     }
-    if wasParked { await unpark() }
-  }
-
-  func endUndo(_ key: String) {
-    guard settings.host != nil else { return }
-    let isParked = state.withLock { state in
-      state.waits.delivered(key)
-      return state.waits.end(key)
-    }
-    if isParked { park() }
   }
 
   private func unpark() async {

@@ -53,8 +53,8 @@ struct DurableState: Sendable {
   var isWaitingForCode = false
   /// The steps in doubt whose bodies run, to be undone.
   var repeating: Set<String> = []
-  /// Steps whose values are not stored, by the numbers of their undos.
-  var unstored: [Int: Unstored] = [:]
+  /// The steps that have ended after the run, by the numbers of their undos.
+  var late: [Int: String] = [:]
   var lastNumber = 0
   /// Why the run stops, if it was not cancelled.
   var stopError: (any Error)?
@@ -81,16 +81,6 @@ struct DurableState: Sendable {
   var replayed: Once<String?>?
   /// Whether the run has released its lease.
   var isReleased = false
-
-  /// A step whose value is not stored.
-  struct Unstored: Sendable {
-    let key: String
-    let task: Int
-    /// What is stored of the step; nil when nothing is stored any more.
-    let failure: StoredFailure?
-    /// Whether its undo has not thrown.
-    var isUndone = false
-  }
 
   var hasBegun: Bool { start != nil }
 
