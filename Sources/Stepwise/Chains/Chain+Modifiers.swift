@@ -52,7 +52,7 @@ extension Chain {
     let code: StepCode = { frame in
       let input: Input = frame.slot.take()
       let (segment, run, recording) = (frame.covered, frame.run, frame.recording)
-      let history = run.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0, hasSteps: true) }
+      let history = run.journal.map { AttemptHistory(key: $0.open("retry"), journal: $0) }
       try await makeAttempts(
         policy,
         clock,

@@ -65,16 +65,17 @@ extension Attempts {
 struct AttemptHistory {
   let key: JournalKey
   let journal: any RunJournal
-  /// Whether the work is no step, which is stored as a whole, and has steps of its own.
-  var hasSteps = false
 
   /// Returns the attempts, whose time includes that of earlier processes.
   func attempts(_ policy: RetryPolicy, clock: any Clock<Duration>) async -> Attempts {
-    let elapsed = if let limit = policy.maxElapsed { await journal.elapsed(of: limit, at: key) } else { Duration.zero }
-    var attempts = Attempts(policy, clock: clock, elapsed: elapsed)
-    guard hasSteps else { return attempts }
-    attempts.sleep = { [journal] in try await journal.beginWait(for: $0, by: clock)() }
-    attempts.storedElapsed = { [journal, key] in journal.storedElapsed($0, of: $1, at: key) }
+    var attempts = Attempts(policy, clock: clock)
+    if let limit = policy.maxElapsed {
+      let elapsed = { @Sendable [journal, key] in await journal.elapsed($0, of: limit, after: $1, at: key) }
+      let before = await elapsed(.zero, 0)
+      attempts.totalElapsed = { await elapsed(before + $0, $1) }
+    }
+    // A step is stored as a whole, with its waits.
+    if !key.isBody { attempts.sleep = { [journal] in try await journal.beginWait(for: $0, by: clock)() } }
     return attempts
   }
 }

@@ -62,11 +62,12 @@ package protocol RunJournal: AnyObject, Sendable {
     by clock: any Clock<Duration>
   ) -> @concurrent @Sendable () async throws -> Void
 
-  /// Returns how much of a limit has passed since the first attempt at a key, in earlier runs too.
-  @concurrent func elapsed(of limit: Duration, at key: JournalKey) async -> Duration
-
-  /// Stores a time that a decision after an attempt follows from; returns that of the first run which came here.
-  func storedElapsed(_ time: Duration, of attempt: Int, at key: JournalKey) -> Duration
+  /// Returns how much of a limit has passed after some attempts at a key: since the first one began, in earlier runs too.
+  ///
+  /// Between steps, what follows from it is decided as by the first run which came here.
+  ///
+  /// - Parameter time: What has passed as far as the caller knows.
+  @concurrent func elapsed(_ time: Duration, of limit: Duration, after attempts: Int, at key: JournalKey) async -> Duration
 
   /// Undoes the first of the steps that are undone now, one after another, and stores that.
   ///

@@ -209,7 +209,7 @@ extension StepCall {
     guard let journal = journalBetweenSteps else { return try await perform(name, options, if: isRetryable, body) }
     do {
       let key = journal.open(name)
-      let history = options.map { _ in AttemptHistory(key: key, journal: journal, hasSteps: true) }
+      let history = options.map { _ in AttemptHistory(key: key, journal: journal) }
       let value = try await perform(options, history, if: isRetryable) {
         try await journal.inside(key, branch: nil, body)
       }

@@ -128,22 +128,18 @@ package struct Attempts {
   private let elapsed: () -> Duration
   private var randomSource: any RandomNumberGenerator
   private var wait = Duration.zero
-  /// What has passed of the policy's time in earlier processes.
-  private let elapsedBefore: Duration
   /// Waits for the next attempt.
   var sleep: @Sendable (Duration) async throws -> Void
-  /// Returns how much time an attempt and those before it have taken, as an earlier process has stored it.
-  var storedElapsed: (_ elapsed: Duration, _ attempt: Int) -> Duration = { elapsed, _ in elapsed }
+  /// Returns how much time has passed, in earlier processes too, from that in this one and the number of attempts.
+  var totalElapsed: @Sendable (_ elapsed: Duration, _ attempts: Int) async -> Duration = { elapsed, _ in elapsed }
 
   /// The number of the current attempt, starting at 1.
   package private(set) var number: Int
 
   package init(
     _ policy: RetryPolicy,
-    clock: any Clock<Duration>,
-    elapsed elapsedBefore: Duration = .zero
+    clock: any Clock<Duration>
   ) {
-    self.elapsedBefore = elapsedBefore
     number = 1
     self.policy = policy
     sleep = { try await clock.sleep(for: $0) }
@@ -160,7 +156,7 @@ package struct Attempts {
     wait =
       policy.delay?(error, number)?.clamped ?? policy.backoff.delay(afterFailures: number, using: &randomSource)
     guard let limit = policy.maxElapsed else { return true }
-    return storedElapsed(elapsedBefore.clamped + elapsed().clamped + wait, number) <= limit
+    return await totalElapsed(elapsed().clamped + wait, number) <= limit
   }
 
   /// A wait that returns whether it completed.

@@ -232,15 +232,4 @@ extension DurableRun {
     if hasLeft.withLock({ $0 }) { throw CancellationError() }
     try throwIfStopped()
   }
-
-  func storedElapsed(_ time: Duration, of attempt: Int, at place: JournalKey) -> Duration {
-    let key = DurableLog.scope(place.path, attempt: attempt, branch: nil)
-    let stored = state.withLock { state -> Int in
-      if let stored = state.log.elapsed[key] { return stored }
-      let new = Int(time / .milliseconds(1))
-      enqueue(.elapsed(key, new), &state)
-      return new
-    }
-    return .milliseconds(stored)
-  }
 }

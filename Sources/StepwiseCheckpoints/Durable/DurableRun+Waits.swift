@@ -57,16 +57,27 @@ extension DurableRun {
     }
   }
 
-  func elapsed(of limit: Duration, at place: JournalKey) async -> Duration {
+  func elapsed(_ time: Duration, of limit: Duration, after attempts: Int, at place: JournalKey) async -> Duration {
     // Of steps within the body of another one, nothing is stored.
-    guard !position.isBody else { return .zero }
-    guard let end = state.withLock({ $0.log.deadlines[place.path] }) else {
+    guard !position.isBody else { return time }
+    guard attempts > 0 else {
+      if let end = state.withLock({ $0.log.deadlines[place.path] }) {
+        return max(.zero, limit.clamped - .milliseconds(end - now))
+      }
       _ = remaining(of: limit, at: place.path)
       // The body of a step does not store it. An error stops the run.
       if place.isBody { try? await flush() }
       return .zero
     }
-    return max(.zero, limit.clamped - .milliseconds(end - now))
+    guard !place.isBody else { return time }
+    let key = DurableLog.scope(place.path, attempt: attempts, branch: nil)
+    let stored = state.withLock { state -> Int in
+      if let stored = state.log.elapsed[key] { return stored }
+      let new = Int(time.clamped / .milliseconds(1))
+      enqueue(.elapsed(key, new), &state)
+      return new
+    }
+    return .milliseconds(stored)
   }
 
   nonisolated(nonsending) func sleep(_ duration: Duration, by clock: any Clock<Duration>, at step: String) async throws
