@@ -34,7 +34,8 @@ public enum CheckpointError: Error, Sendable {
   /// Nothing was changed. Let the version that wrote it end the run, or remove the record.
   case olderFormat(id: String, location: String, format: Int, known: Int)
 
-  /// The stored stage cannot be decoded as a stage of this progression, and no migration applies.
+  /// The stored stage cannot be decoded as a stage of this progression, and no migration applies; or the input, the output
+  /// or the value of a step cannot be decoded as the type that the durable chain has for it now.
   ///
   /// A later version of your program may have stored it: then update the program.
   case unknownShape(id: String, location: String, schemaVersion: Int, reason: String)
@@ -144,7 +145,7 @@ extension CheckpointError {
       "it has format \(format) of durable runs, and this version reads \(known) alone; let the version that wrote it end the run, "
         + "or remove the record"
     case .unknownShape(_, _, let version, let reason):
-      "its stage, of schema version \(version), is unknown: \(reason)"
+      "what it holds, of schema version \(version), is unknown: \(reason)"
     case .unencodable(_, _, let reason): "its next stage cannot be stored: \(reason)"
     case .unknownCodec(_, _, let codec):
       "it was encoded by the codec \"\(codec)\", which the store does not have; add that codec to an EncodedCheckpointStore, "
