@@ -22,11 +22,9 @@ package protocol RunJournal: AnyObject, Sendable {
   /// A step within the body of another one is performed and not stored: the outer one is stored as a whole. There, it throws
   /// before the body when the step can be undone, which stops the run, and when the run is cancelled.
   ///
-  /// - Parameters:
-  ///   - step: The step.
-  ///   - run: The run that it belongs to.
-  ///   - undoUnstored: Undoes the step at once, as its value cannot be stored; returns whether that has not thrown.
-  ///   - body: Performs the step, and calls `inside(_:branch:_:)` once for each attempt.
+  /// When the value of a step cannot be stored, `undoUnstored` undoes the step with it at once, and returns whether that has
+  /// not thrown; then the error of the step is thrown. The body performs the step, and calls `inside(_:branch:_:)` once for
+  /// each attempt.
   func step<Value>(
     _ step: JournalStep,
     in run: JournalRun,
@@ -64,14 +62,16 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Returns how much of a limit has passed after some attempts at a key: since the first one began, in earlier runs too.
   ///
-  /// Between steps, what follows from it is decided as by the first run which came here.
-  ///
-  /// - Parameter time: What has passed as far as the caller knows.
-  @concurrent func elapsed(_ time: Duration, of limit: Duration, after attempts: Int, at key: JournalKey) async -> Duration
+  /// The caller knows of a time. Between steps, all runs receive that of the first one which came here.
+  @concurrent func elapsed(
+    _ time: Duration,
+    of limit: Duration,
+    after attempts: Int,
+    at key: JournalKey
+  ) async -> Duration
 
-  /// Undoes the first of the steps that are undone now, one after another, and stores that.
-  ///
-  /// - Returns: False without undoing it when it was undone before or the run has stopped.
+  /// Undoes the first of the steps that are undone now, one after another, and stores that; returns false without undoing it
+  /// when it was undone before or the run has stopped.
   func undo(_ steps: ArraySlice<Int>, _ body: @Sendable () async throws -> Void) async throws -> Bool
 
   /// Stores the outcome, before anything is undone.
