@@ -31,7 +31,7 @@
     func `A wait whose work was cancelled before it parks no run`(isEarly: Bool) {
       var waits = DurableWaits()
       let wait = DurableWait(end: nil, signals: ["approval"])
-      waits.called("order")
+      _ = waits.called("order")
       _ = waits.begin("order")
       var isParked = [waits.wait(wait, at: "order", isCancelled: isEarly)]
       if !isEarly { waits.cancel("order") }
@@ -49,14 +49,14 @@
       var waits = DurableWaits()
       let wait = DurableWait(end: nil, signals: ["other"])
       for key in ["order/go", "order/other"] {
-        waits.called(key)
+        _ = waits.called(key)
         _ = waits.begin(key)
       }
       _ = waits.wait(wait, at: "order/other")
       let isParked = waits.end("order/go")
       #expect(isParked)
       #expect(waits.suspending == [])
-      waits.delivered("order/go")
+      _ = waits.delivered("order/go")
       #expect(waits.suspending == [wait])
     }
 

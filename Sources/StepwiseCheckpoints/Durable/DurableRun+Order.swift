@@ -144,8 +144,10 @@ extension DurableRun {
     let (key, permit, task) = (position.openWait(), Once<Void>(), executor.task)
     let answer = state.withLock { $0.order.call(key, by: task, permit) }
     if answer == .later { await wait(for: permit) }
+    state.withLock { _ = $0.waits.called(key) }
+    defer { state.withLock { _ = $0.waits.delivered(key) } }
     executor.depart()
-    let body = DurablePosition(self, scope: position.scope, step: nil, isBody: true)
+    let body = DurablePosition(self, scope: key, step: nil, isBody: true)
     let value = await withTaskExecutorPreference(bodyExecutor) {
       await DurablePosition.$current.withValue(body) { await work() }
     }

@@ -67,8 +67,8 @@ extension DurableRun {
       throw CancellationError()
     case .perform(let entered): call = entered
     }
-    state.withLock { $0.waits.called(call.key) }
-    defer { state.withLock { $0.waits.delivered(call.key) } }
+    state.withLock { _ = $0.waits.called(call.key) }
+    defer { state.withLock { _ = $0.waits.delivered(call.key) } }
     let place = JournalKey(call.key, isBody: true)
     let ending = try await onBodyExecutor {
       await performed(call, values, undoUnstored) {

@@ -202,8 +202,16 @@ extension DurableRun {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     try await working(at: key) {
-      state.withLock { $0.waits.called(key) }
-      defer { state.withLock { $0.waits.delivered(key) } }
+      // While it waits itself, so does what the code waits for. The code has not received the end of a step that is undone
+      // at once.
+      let outer = position.scope
+      let (isCalled, isOuter) = state.withLock { ($0.waits.called(key), $0.waits.delivered(outer)) }
+      defer {
+        state.withLock { state in
+          if isCalled { _ = state.waits.delivered(key) }
+          if isOuter { _ = state.waits.called(outer) }
+        }
+      }
       return try await DurablePosition.$current.bind(DurablePosition(self, scope: key, step: key, isUndo: true), body)
     }
   }

@@ -92,7 +92,7 @@ package struct SignalCase<Value: Sendable>: Sendable {
 /// does.
 package struct DurableWaits: Sendable {
   private var working: Set<String> = []
-  /// The steps that were called and whose ends the code has not received, and the undos.
+  /// The steps and the other work that were called and whose ends the code has not received, and the undos.
   private var undelivered: Set<String> = []
   private var waits: [String: DurableWait] = [:]
   /// The steps whose waits are cancelled, and about to end: a race that is decided waits for nothing.
@@ -169,11 +169,11 @@ package struct DurableWaits: Sendable {
     return park()
   }
 
-  /// The code calls a step whose body is to run, or a step is undone.
-  package mutating func called(_ key: String) { undelivered.insert(key) }
+  /// The code waits for a step whose body is to run or for other work, or a step is undone; returns whether that is new.
+  package mutating func called(_ key: String) -> Bool { undelivered.insert(key).inserted }
 
-  /// The code has received the end of a step, or a step was undone.
-  package mutating func delivered(_ key: String) { undelivered.remove(key) }
+  /// The code has received the end of a step or of other work, or a step was undone; returns whether that was called.
+  package mutating func delivered(_ key: String) -> Bool { undelivered.remove(key) != nil }
 
   /// The host does not park the run.
   package mutating func refused() { isToStop = true }
