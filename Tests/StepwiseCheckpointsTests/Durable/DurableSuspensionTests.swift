@@ -31,7 +31,7 @@ struct DurableSuspensionTests {
   }
 
   /// The wait of another step may last for days.
-  // G290
+  // G293
   @Test func `A run is not suspended before its code has the failure of a step that was undone at once`() async throws {
     let (base, ledger, clock) = (MemoryCheckpointStore(), Ledger(), ManualClock())
     let chain = Chain("order") { (input: Int) in
@@ -60,7 +60,7 @@ struct DurableSuspensionTests {
   enum Work: CaseIterable { case undo, handler, innerRun }
 
   /// The wait of another step may last for days.
-  // G290
+  // G293
   @Test(arguments: Work.allCases)
   func `A run is not suspended while its code waits for work that is no step`(work: Work) async throws {
     let (base, ledger, clock) = (MemoryCheckpointStore(), Ledger(), ManualClock())
