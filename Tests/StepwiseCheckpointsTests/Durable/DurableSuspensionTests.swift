@@ -84,7 +84,8 @@ struct DurableSuspensionTests {
           switch work {
           case .undo:
             try? await steps("attempt", retry: RetryPolicy(maxAttempts: 1, backoff: .none)) {
-              try await step("charge") {} undo: {
+              try await step("charge") {
+              } undo: {
                 ledger.add("refund")
                 await letOthersRun()
               }
@@ -104,7 +105,8 @@ struct DurableSuspensionTests {
   }
 
   /// Starts a run that dies before its code, and resumes it by a host until that suspends it.
-  private func runUntilSuspended(_ chain: Chain<Int, Int>, _ ledger: Ledger, _ base: MemoryCheckpointStore) async throws {
+  private func runUntilSuspended(_ chain: Chain<Int, Int>, _ ledger: Ledger, _ base: MemoryCheckpointStore) async throws
+  {
     await #expect(throws: DyingStore.Death.self) {
       try await chain.run(1, id: "o", in: DyingStore(base, at: 1, isLate: true))
     }
