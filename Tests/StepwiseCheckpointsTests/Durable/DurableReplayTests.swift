@@ -414,6 +414,30 @@ struct DurableReplayTests {
     #expect(try await chain.unfinished(in: store).isEmpty)
   }
 
+  /// What the step has done in a process that dies is done again by the next one, and undone.
+  // G141
+  @Test func `A step whose value cannot be stored is undone wherever the process dies`() async throws {
+    try await everywhere { ledger in
+      Chain("lossy") { (_: Int) in
+        do {
+          try await step("a") {
+            ledger.add("a")
+            return Lossy(lost: 3)
+          } undo: { _ in
+            ledger.add("undo a")
+          }
+        } catch is CheckpointError {
+          return try await step("b") { "b" }
+        }
+        return "a"
+      }
+    } _: { last, ledger, output in
+      #expect(output == "b", "\(last)")
+      #expect(ledger.lines.last == "undo a", "\(last): \(ledger.lines)")
+      #expect(ledger.count("a") <= 2 && ledger.count("undo a") <= 2, "\(last): \(ledger.lines)")
+    }
+  }
+
   @Test func `A type that is not Codable stops the run before the body`() async throws {
     let (store, ledger) = (MemoryCheckpointStore(), Ledger())
     let chain = Chain("tuple") { (input: Int) in

@@ -21,15 +21,6 @@ struct DurableSuspensionTests {
     func news() -> @Sendable (_ limit: Duration) async -> Void { { _ in } }
   }
 
-  /// Is another value when it was stored, and so cannot be.
-  private struct Lossy: Codable, Equatable, Sendable {
-    var lost = 0
-
-    init(lost: Int) { self.lost = lost }
-    init(from decoder: any Decoder) throws {}
-    func encode(to encoder: any Encoder) throws { try 0.encode(to: encoder) }
-  }
-
   /// The wait of another step may last for days.
   // G293
   @Test func `A run is not suspended before its code has the failure of a step that was undone at once`() async throws {
@@ -41,7 +32,7 @@ struct DurableSuspensionTests {
           do {
             _ = try await step("charge") {
               await clock.sleepers(atLeast: 1)
-              return Lossy(lost: 3)
+              return DurableReplayTests.Lossy(lost: 3)
             } undo: { _ in
               ledger.add("refund")
             }
