@@ -33,7 +33,9 @@ func makeAttempts<Value>(
   body: (Attempt?) async throws -> Value
 ) async throws -> Value {
   var attempts = await history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
-  func isCancelled() -> Bool { run.map { !$0.allowsAttempts } ?? Task.isCancelled || outer?.isAbandoned ?? false }
+  func isCancelled() -> Bool {
+    run.map { !$0.allowsAttempts } ?? Task.isCancelled || outer?.isAbandoned ?? false && !Scope.current.isRepetition
+  }
   while true {
     let attempt = run.map { Attempt(of: $0, in: outer, isAbandonable: isAbandonable) }
     do {

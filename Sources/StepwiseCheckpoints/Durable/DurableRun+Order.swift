@@ -97,7 +97,8 @@ extension DurableRun {
     let once = Once<String?>()
     let waits = state.withLock { state in
       state.hasCodeEnded = true
-      let isReplayed = state.order.isReplayed && !(state.isDecidedBefore && !state.repeating.isEmpty)
+      // The code of a step in doubt may be on its way there, to perform it and undo it.
+      let isReplayed = state.order.isReplayed && state.log.begun.isEmpty
       guard !state.isStopped, !isReplayed else { return false }
       state.replayed = once
       return true
@@ -159,7 +160,8 @@ extension DurableRun {
 
   private func end(_ key: String) {
     state.withLock { state in
-      guard !state.isStopped else { return }
+      // In one lock with the end: the code may leave a wait at the same time.
+      guard !state.isStopped, state.order.isCalled(key) else { return }
       enqueue(.waited(key, task: state.order.takeTask(of: key)), &state)
       state.order.end(key)
     }
@@ -213,7 +215,7 @@ extension DurableRun {
         let rest = answer == .now ? rest : remaining(of: duration, at: key)
         let task = spawn(on: bodyExecutor) { [self] in
           guard (try? await clock.sleep(for: rest)) != nil else { return }
-          if state.withLock({ $0.order.isCalled(key) }) { end(key) }
+          end(key)
           executor?.notify()
         }
         sleeper.withLock { $0 = task }

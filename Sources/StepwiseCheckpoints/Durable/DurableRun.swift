@@ -105,7 +105,7 @@ final class DurableRun: RunJournal {
   }
 
   func stop() {
-    state.withLock { $0.isStopRequested = true }
+    state.withLock { ($0.isStopRequested, $0.isInterrupted) = (true, true) }
     releaseAll()
   }
 

@@ -59,6 +59,8 @@ struct DurableState: Sendable {
   /// Why the run stops, if it was not cancelled.
   var stopError: (any Error)?
   var isStopRequested = false
+  /// Whether what stops the run has interrupted its code, too, as opposed to a host that only lets nothing begin.
+  var isInterrupted = false
   /// Whether it stops because it only waits.
   var isSuspended = false
   /// What observers are told of such a run.
