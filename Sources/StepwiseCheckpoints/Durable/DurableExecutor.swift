@@ -33,6 +33,15 @@ final class DurableExecutor: TaskExecutor {
   /// The running code leaves the executor, and goes on as soon as it returns.
   func depart() { machine.withLock { $0.depart() } }
 
+  /// Whether the running code is here, in a job of its task.
+  ///
+  /// An actor that something else had occupied goes on with it in a job of its own, also on another thread, and the code
+  /// stays there when it leaves the actor, although its task prefers this executor.
+  var isCurrent: Bool {
+    let thread = Platform.currentThread
+    return machine.withLock { $0.isRunningTask(on: thread) }
+  }
+
   /// The number of the running task.
   var task: Int { machine.withLock { $0.task } ?? 0 }
 
@@ -94,6 +103,8 @@ struct DurableExecutorMachine<Job> {
   private struct Entry {
     let job: Job
     let name: String?
+    /// Whether an actor of the code, which something else had occupied, has been left to this executor.
+    var isOfOccupiedActor = false
   }
 
   /// How many jobs of one task run together: one that yields until another has done something must let that run.
@@ -111,7 +122,11 @@ struct DurableExecutorMachine<Job> {
   private var thread: UInt?
   /// The name of the job that runs.
   private var current: String?
+  /// Whether the job that runs is that of an actor which something else had occupied: what it resumes comes from elsewhere.
+  private var isInOccupiedActor = false
   private var heldJobs: [Entry] = []
+  /// The tasks that are held, in their order.
+  private(set) var held: [Int] = []
   /// The names of the jobs that left the executor and return to go on.
   private var away: Set<String> = []
   /// The numbers of the tasks, in the order in which they begin.
@@ -126,22 +141,20 @@ struct DurableExecutorMachine<Job> {
   /// The number of the task that runs.
   var task: Int? { current.flatMap { numbers[$0] } }
 
-  /// The tasks that are held, in their order.
-  var held: [Int] { heldJobs.map { $0.name.flatMap { numbers[$0] } ?? 0 } }
-
   /// Adds a job, or holds one that comes from elsewhere; returns whether the executor has to start.
   mutating func enqueue(_ job: Job, _ name: String?, on thread: UInt) -> Bool {
-    let entry = Entry(job: job, name: name)
-    if self.thread == thread, continuing == nil, name != nil, name == current, groupCount < Self.maxGroup {
+    let isHere = self.thread == thread
+    let entry = Entry(job: job, name: name, isOfOccupiedActor: name == nil && !isHere)
+    if isHere, continuing == nil, name != nil, name == current, groupCount < Self.maxGroup {
       continuing = entry
       return false
     }
-    if self.thread == thread || !holds || isFree || name.map({ away.remove($0) != nil }) ?? false {
+    guard let name, holds, !isFree, !isHere || isInOccupiedActor, away.remove(name) == nil else {
       holds = true
       return add(entry)
     }
-    number(name)
     heldJobs.append(entry)
+    held.append(number(name))
     return notify()
   }
 
@@ -152,19 +165,26 @@ struct DurableExecutorMachine<Job> {
     return true
   }
 
-  private mutating func number(_ name: String?) {
-    if let name, numbers[name] == nil { numbers[name] = numbers.count }
+  @discardableResult
+  private mutating func number(_ name: String) -> Int {
+    let number = numbers[name] ?? numbers.count
+    numbers[name] = number
+    return number
   }
+
+  /// Whether a job of a task runs on a thread.
+  func isRunningTask(on thread: UInt) -> Bool { self.thread == thread && current != nil }
 
   mutating func depart() { if let current { away.insert(current) } }
 
   mutating func admit(_ task: Int) -> Bool {
     guard let index = held.firstIndex(of: task) else { return false }
+    held.remove(at: index)
     return add(heldJobs.remove(at: index))
   }
 
   mutating func free() -> Bool {
-    isFree = true
+    (isFree, held) = (true, [])
     var starts = false
     for entry in exchange(&heldJobs, with: []) where add(entry) { starts = true }
     return starts
@@ -191,15 +211,15 @@ struct DurableExecutorMachine<Job> {
         jobs.removeFirst(runCount)
         runCount = 0
       }
-      number(entry.name)
-      (current, groupCount) = (entry.name, 1)
+      if let name = entry.name { number(name) }
+      (current, isInOccupiedActor, groupCount) = (entry.name, entry.isOfOccupiedActor, 1)
       return .run(entry.job)
     }
     jobs.removeAll(keepingCapacity: runCount <= 1_024)
     runCount = 0
     guard case .running(hasNews: true) = state else {
       state = .resting
-      (self.thread, current) = (nil, nil)
+      (self.thread, current, isInOccupiedActor) = (nil, nil, false)
       return .rest
     }
     (state, groupCount) = (.running(hasNews: false), 0)

@@ -343,8 +343,8 @@ struct DurableOrder: Sendable {
   /// A stored step or wait comes next, and the code has not called for it.
   private mutating func missing(_ key: String, _ held: [Int]) -> Action {
     if let found = differences[key] ?? call(insteadOf: key) { return .differ(stored: key, found: found) }
-    // One that had not departed before.
-    if let task = held.first(where: { !(traces[$0]?.contains(.returned) ?? false) }) {
+    // One that had not departed before where it is now.
+    if let task = held.first(where: { traces[$0]?.first != .returned }) {
       return .admit(task: task, isNew: false)
     }
     return .wait(for: .call(key))

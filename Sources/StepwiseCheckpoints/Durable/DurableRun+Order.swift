@@ -167,8 +167,16 @@ extension DurableRun {
     }
   }
 
+  /// Returns to the executor from an actor that something else had occupied.
+  @concurrent func returnToExecutor() async {
+    guard isOrdered, let executor, !executor.isCurrent else { return }
+    await withTaskExecutorPreference(executor.outer) { await moveToPreferredExecutor() }
+    await moveToPreferredExecutor()
+  }
+
   /// Waits until the running task may call for something: after it had been elsewhere in earlier processes.
   @concurrent func waitToCall() async {
+    await returnToExecutor()
     guard isOrdered, let executor else { return }
     let (once, task) = (Once<Void>(), executor.task)
     guard state.withLock({ !$0.isStopped && $0.order.mustWaitToCall(task, once) }) else { return }
@@ -201,6 +209,7 @@ extension DurableRun {
     _ rest: Duration,
     by clock: any Clock<Duration>
   ) async throws {
+    await returnToExecutor()
     try throwIfStopped()
     let (permit, over) = (Once<Void>(), Once<Void>())
     let hasLeft = Lock(false)

@@ -102,7 +102,7 @@ extension DurableRun {
   /// Calls a step, in the order of the code between steps.
   @concurrent private func enter(_ step: JournalStep, _ run: JournalRun) async throws -> Entry {
     let isCancelled = run.isCancellationRequested()
-    if !isCancelled { await waitToCall() }
+    if isCancelled { await returnToExecutor() } else { await waitToCall() }
     try throwIfStopped()
     let (key, permit, isOwned) = (position.open(step.name), Once<Void>(), position.isOwned)
     let task = executor?.task ?? 0
