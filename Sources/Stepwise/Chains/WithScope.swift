@@ -20,6 +20,8 @@ public func withCancellation<Value: Sendable>(
   _ body: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
   let isCancelled = Task.isCancelled
+  let key = Scope.stopsRun(by: token)
+  defer { if let key { token.remove(key) } }
   let task = spawn { () async throws -> Value in
     // The task may start before the handlers below can cancel it.
     if isCancelled || token.isCancelled { withUnsafeCurrentTask { $0?.cancel() } }

@@ -61,15 +61,8 @@ extension Execution {
   func journalRun(_ attempt: Attempt?) -> JournalRun {
     JournalRun(
       isCancellationRequested: { self.isCancellationRequested },
-      isRunCancelled: { self.isRunCancelled },
       isAbandoned: { attempt?.isAbandoned ?? false }
     )
-  }
-
-  private var isRunCancelled: Bool {
-    sequence(first: self) { $0.ownsJournal ? nil : $0.container ?? $0.caller }.contains {
-      $0.ownsJournal ? $0.hasRequest : $0.request?.endsRun ?? false
-    }
   }
 
   // MARK: - Requests

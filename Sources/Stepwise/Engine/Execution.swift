@@ -188,8 +188,18 @@ package class Execution: AnyBox, @unchecked Sendable {
   /// Returns whether this call has cancelled the run; one with a journal only stops, and can be resumed.
   @discardableResult
   func cancel(_ request: CancellationRequest) -> Bool {
-    if ownsJournal { journal?.stop(isOfChain: request.isOfChain) }
+    if ownsJournal {
+      journal?.stop(isOfChain: request.isOfChain)
+    } else if let journal, request.endsRun || request.isOfChain, isCancelledFromElsewhere(journal) {
+      // The code between steps would take a path that a further process does not find.
+      journal.stop(isOfChain: false)
+    }
     return interrupt(request)
+  }
+
+  /// Whether something else than the code of the journal's run cancels this run, or has done so before it began.
+  private func isCancelledFromElsewhere(_ journal: any RunJournal) -> Bool {
+    Scope.currentJournal !== journal || journal.isInStep || state.withLock { $0.ties.registry == nil }
   }
 
   /// A copy of the output, with its type erased.

@@ -72,7 +72,12 @@ extension Execution {
         state.gateID = id
         state.machine.admit()
       }
-    case .refuse: cancel(request)
+    case .refuse:
+      // A further process may find room where another run is now.
+      if let journal, !ownsJournal, entrance.gate.entrants.contains(where: { $0.entrant.journal !== journal }) {
+        journal.stop(isOfChain: false)
+      }
+      cancel(request)
     case .wait(let id, let displaced):
       for run in displaced { run.cancel(request) }
       state.withLock { $0.gateID = id }
@@ -115,7 +120,7 @@ extension Execution {
   /// Waits for the gate; between the steps of a run with a journal, what follows has its place in the order there.
   private func waitForEntry() async throws {
     guard let journal, !ownsJournal else { return try await waitForAdmission() }
-    try await journal.offExecutor { await Result.of { try await self.waitForAdmission() } }.get()
+    try await journal.offExecutor(isInTurn: false) { await Result.of { try await self.waitForAdmission() } }.get()
   }
 
   private func begin(

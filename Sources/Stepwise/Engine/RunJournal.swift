@@ -45,8 +45,10 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Runs what the code between steps waits for and does not do itself, such as undos, and returns off the caller's actor.
   ///
-  /// It is run again by each run, and the code continues at the same point.
+  /// It is run again by each run, and the code continues at the same point. If it is in turn, a further run begins it
+  /// there: after what has interrupted it before.
   @concurrent func offExecutor<Value: Sendable>(
+    isInTurn: Bool,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value
 
@@ -152,8 +154,6 @@ package final class JournalKey: Sendable {
 package struct JournalRun: Sendable {
   /// Whether the run, or the part of it that the step belongs to, should stop.
   package let isCancellationRequested: @Sendable () -> Bool
-  /// Whether the whole run is cancelled, as opposed to a part of it, such as a branch that has lost.
-  package let isRunCancelled: @Sendable () -> Bool
   /// Whether the run does not wait for the step any more.
   package let isAbandoned: @Sendable () -> Bool
 }

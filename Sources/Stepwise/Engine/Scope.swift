@@ -107,6 +107,19 @@ package struct Scope: Sendable {
   /// Returns the current scope with a token around it.
   static func with(_ token: CancellationToken) -> Scope { surrounded { $0?.adding(token) ?? .token(token) } }
 
+  /// Stops the run whose code between steps runs here when something else cancels a token, because the code would take a path
+  /// that a further process does not find.
+  ///
+  /// - Returns: What to remove from the token; nil when there is nothing.
+  static func stopsRun(by token: CancellationToken) -> CancellationToken.Key? {
+    guard let journal = currentJournal, !journal.isInStep else { return nil }
+    let key = token.listenFirst { _ in
+      if currentJournal !== journal || journal.isInStep { journal.stop(isOfChain: false) }
+    }
+    if key == nil { journal.stop(isOfChain: false) }
+    return key
+  }
+
   /// Calls a closure that starts work which a token cancels, if there is one.
   static func withToken<Result>(_ token: CancellationToken?, _ start: () -> Result) -> Result {
     guard let token else { return start() }
@@ -142,7 +155,7 @@ package struct Scope: Sendable {
         isCancelled ? await shielded(operation) : await operation()
       }
       guard let journal = outer.innermostRun?.journal else { return await work() }
-      return await journal.offExecutor(work)
+      return await journal.offExecutor(isInTurn: false, work)
     }
   }
 }

@@ -73,7 +73,7 @@ struct DurableOrder: Sendable {
   /// The number of arrivals of earlier processes.
   private var storedCount = 0
   private(set) var isReplaying = false
-  /// Whether nothing is delivered, because a step in doubt is performed where its end was.
+  /// Whether nothing is delivered, because a step in doubt, or an inner run, is performed where its end was.
   var isBlocked = false
   /// The keys of the ends that were not delivered.
   private var pending: Set<String> = []
@@ -245,6 +245,9 @@ struct DurableOrder: Sendable {
 
   private var isPerforming: Bool { calls.values.contains { if case .performing = $0 { true } else { false } } }
 
+  /// Whether the code waits for something that does not end, after which it may call for what comes next.
+  private var isLate: Bool { !late.isEmpty && isPerforming }
+
   /// Removes all that waits: the run stops.
   mutating func takeAll() -> [Once<Void>] {
     defer { calls = calls.filter { if case .performing = $0.value { true } else { false } } }
@@ -282,9 +285,12 @@ struct DurableOrder: Sendable {
           advance()
           return .resume(once)
         case .performing?: return isReplayed ? .rest : .wait(for: .work)
-        case .new?, nil: guard left.remove(key) != nil else { return missing(key, held) }
+        case .new?, nil:
+          if left.remove(key) != nil { break }
+          guard isLate else { return missing(key, held) }
+          late.insert(key)
         }
-      case .began(let key): guard called.contains(key) else { return missing(key, held) }
+      case .began(let key): guard called.contains(key) || isLate else { return missing(key, held) }
       case .returned(let task):
         if let once = waitingToCall.removeValue(forKey: task) {
           hasReturned(task)

@@ -134,6 +134,7 @@ extension DurableRun {
   }
 
   @concurrent func offExecutor<Value: Sendable>(
+    isInTurn: Bool,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     guard isOrdered, let executor else {
@@ -147,14 +148,23 @@ extension DurableRun {
     if answer == .later { await wait(for: permit) }
     state.withLock { _ = $0.waits.called(key) }
     defer { state.withLock { _ = $0.waits.delivered(key) } }
+    let blocks = isInTurn && answer == .stored
+    if blocks {
+      await waitForTurn(of: key)
+      state.withLock { $0.order.isBlocked = true }
+    }
     executor.depart()
     let body = DurablePosition(self, scope: key, step: nil, isBody: true)
     let value = await withTaskExecutorPreference(bodyExecutor) {
       await DurablePosition.$current.withValue(body) { await work() }
     }
     await moveToPreferredExecutor()
-    if answer != .stored { end(key) }
-    await waitForTurn(of: key)
+    if blocks {
+      unblock()
+    } else {
+      if answer != .stored { end(key) }
+      await waitForTurn(of: key)
+    }
     return value
   }
 

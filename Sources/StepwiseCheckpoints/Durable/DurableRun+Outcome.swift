@@ -52,7 +52,7 @@ extension DurableRun {
     }
   }
 
-  /// A step in doubt was performed where its end was.
+  /// A step in doubt, or an inner run, was performed where its end was.
   func unblock() {
     state.withLock { $0.order.isBlocked = false }
     executor?.notify()

@@ -51,7 +51,7 @@ extension DurableRun {
     if isInStep {
       return JournalEnd(value: try await body(try openInBody(step, in: run)), number: nil, isReplayed: false)
     }
-    noteCancellation(of: run)
+    noteCancellation()
     try throwIfStopped()
     guard !isOffExecutor else {
       throw stop(throwing: CheckpointError.stepOutside(id: id, location: location, step: step.name))
@@ -75,7 +75,7 @@ extension DurableRun {
         do {
           return try await body(place)
         } catch {
-          noteCancellation(of: run)
+          noteCancellation()
           throw error
         }
       }
@@ -170,13 +170,11 @@ extension DurableRun {
     return !position.isBody && executor.map { currentExecutor !== $0 } ?? false
   }
 
-  /// Notes a cancellation that the run itself does not notice: by the token of a nested chain, or of the run's task by
-  /// its own code.
-  private func noteCancellation(of run: JournalRun) {
-    let task = Task.isCancelled ? DurablePosition.taskIdentity : nil
-    let isCancelled = run.isRunCancelled()
+  /// Notes a cancellation of the run's own task by its code, which the run itself does not notice.
+  private func noteCancellation() {
+    guard Task.isCancelled else { return }
     let isStopped = state.withLock { state in
-      !state.isStopRequested && state.log.phase == .running && (isCancelled || task == state.taskIdentity)
+      !state.isStopRequested && state.log.phase == .running && DurablePosition.taskIdentity == state.taskIdentity
     }
     if isStopped { stop() }
   }
