@@ -25,8 +25,7 @@ extension DurableRun {
     let position = DurablePosition(self, scope: scope, step: isBody ? scope : nil, isBody: isBody)
     let value = try await DurablePosition.$current.bind(position, body)
     position.returned()
-    // What code makes of the stop means nothing, whatever has told it.
-    if !isBody { try state.withLock { state throws in if state.isInterrupted, state.isStopped { throw poison(&state) } } }
+    if !isBody { try throwIfInterrupted() }
     return value
   }
 }

@@ -171,7 +171,7 @@ extension DurableRun {
   }
 
   /// Notes a cancellation of the run's own task by its code, which the run itself does not notice.
-  private func noteCancellation() {
+  func noteCancellation() {
     guard Task.isCancelled else { return }
     let isStopped = state.withLock { state in
       !state.isStopRequested && state.log.phase == .running && DurablePosition.taskIdentity == state.taskIdentity

@@ -123,6 +123,14 @@ final class DurableRun: RunJournal {
     }
   }
 
+  /// Throws in the place of code that a stop has interrupted: what it makes of that means nothing, whatever has told it.
+  func throwIfInterrupted() throws {
+    noteCancellation()
+    try state.withLock { state throws in
+      if state.isInterrupted, state.isStopped { throw poison(&state) }
+    }
+  }
+
   // MARK: - Position
 
   var position: DurablePosition {

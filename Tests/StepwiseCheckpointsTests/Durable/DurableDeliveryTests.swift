@@ -178,6 +178,20 @@ struct DurableDeliveryTests {
     expect(code.next(held: [3]), "admit new 3")
   }
 
+  // G197
+  @Test func `A task that leaves where it had not left before goes on at once, also if it leaves again later`() {
+    var code = Code([
+      Self.completed("a", 1), Self.completed("b", 2), .returned(task: 0), Self.completed("c", 3),
+    ])
+    for step in ["a", "b", "c"] {
+      if step == "c" { expect(code.next(held: [0]), "admit 0") }
+      expect(code.call(step), .stored)
+      code.wait(for: step)
+      expect(code.next(), "resume \(step)")
+      if step == "a" { expect(code.next(held: [0]), "admit 0") }
+    }
+  }
+
   @Test func `A wait that the code has left is not delivered`() {
     var code = Code([.waited("limit", task: 1), Self.completed("a", 1)])
     expect(code.call("limit", by: 1, deadline: 5), .stored)
@@ -233,6 +247,26 @@ struct DurableDeliveryTests {
     code.wait(for: "gate")
     expect(code.next(), "resume b")
     expect(code.next(), "resume gate")
+  }
+}
+
+extension DurableDeliveryTests {
+  // G182
+  @Test func `What follows a gate that another run occupies is no different code`() {
+    var code = Code([.waited("gate", task: 1), Self.completed("a", 1), Self.completed("b", 2, by: 1)])
+    expect(code.call("gate", deadline: nil, isOwned: nil), .stored)
+    expect(code.call("a", isOwned: false), .stored)
+    code.wait(for: "a")
+    expect(code.next(), "work")
+    expect(code.order.skip(), nil)
+    expect(code.next(), "resume a")
+    expect(code.call("c", isOwned: false), .later)
+    expect(code.next(), "begin c")
+    code.wait(for: "gate")
+    expect(code.next(), "resume gate")
+    expect(code.call("b", by: 1, isOwned: false), .stored)
+    code.wait(for: "b")
+    expect(code.next(), "resume b")
   }
 }
 

@@ -127,6 +127,31 @@ struct DurableExecutorTests {
     #expect(actions.suffix(4) == ["run(5)", "run(7)", "run(8)", "rest"])
   }
 
+  /// An actor goes on with the code of a run in a job that has no name, also on another thread.
+  @Test func `What an actor resumes which something else had occupied comes from elsewhere`() {
+    var machine = DurableExecutorMachine<Int>()
+    var actions: [String] = []
+    func next(_ count: Int) { for _ in 0..<count { actions.append("\(machine.next(on: 1))") } }
+    _ = machine.enqueue(1, "a", on: 1)
+    next(1)
+    #expect(machine.isRunningTask(on: 1) && !machine.isRunningTask(on: 7))
+    _ = machine.enqueue(2, nil, on: 7)
+    next(1)
+    #expect(!machine.isRunningTask(on: 1))
+    for name in ["a", "b"] { _ = machine.enqueue(3, name, on: 1) }
+    #expect(machine.held == [0, 1])
+    next(2)
+    #expect(actions == ["run(1)", "run(2)", "deliver", "rest"])
+    // One that it has occupied itself keeps its place.
+    _ = machine.enqueue(4, "c", on: 7)
+    _ = machine.admit(2)
+    next(1)
+    _ = machine.enqueue(5, nil, on: 1)
+    next(1)
+    _ = machine.enqueue(6, "d", on: 1)
+    #expect(machine.held == [0, 1])
+  }
+
   /// Runs child tasks whose waits end in the order of their numbers, and returns the order in which code continues.
   private func order(of count: Int, arrivingBy seed: UInt64) async -> [String] {
     let arrivals = Arrivals()
