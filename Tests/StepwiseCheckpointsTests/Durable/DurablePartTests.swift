@@ -66,7 +66,9 @@ struct DurablePartTests {
   /// Otherwise a further process, in which nothing cancels it, would find another path.
   // G295
   @Test(arguments: [Part.step, .chain, .zip, .durableChain], Canceller.allCases)
-  func `A token around a part stops the run, unless its code cancels it`(part: Part, by canceller: Canceller) async throws {
+  func `A token around a part stops the run, unless its code cancels it`(part: Part, by canceller: Canceller)
+    async throws
+  {
     let isSecond = Lock(false)
     let chain = Chain("order") { (_: Int) in
       let (token, isFirst) = (CancellationToken(), !isSecond.withLock { $0 })
@@ -185,7 +187,7 @@ struct DurablePartTests {
   /// Its body has its place in the order of the outer run, which was cancelled before.
   // G296
   @Test func `An order that is cancelled begins no inner run again`() async throws {
-    let (reached, parts) = (Once<Void>(), 20)
+    let (reached, hasParts) = (Once<Void>(), Once<Void>())
     let inner = Chain("ship") { (input: Int) in
       try await step("parcel") {
         ledger.add("parcel")
@@ -195,17 +197,21 @@ struct DurablePartTests {
       return input
     }
     let chain = Chain("order") { (input: Int) in
-      try await step("charge") {} undo: {
+      try await step("charge") {
+      } undo: {
         ledger.add("refund")
         if ledger.count("refund") == 1 { throw Declined(card: "visa") }
       }
-      async let other: Void = { for part in 0..<parts { try await step("part \(part)") {} } }()
+      async let other: Void = {
+        for part in 0..<300 { try await step("part \(part)") {} }
+        hasParts.settle(())
+      }()
       _ = try await inner.run(input, id: "ship", in: store)
       try await other
       return input
     }
     let run = chain.start(1, id: "x", in: store)
-    await reached.valueIgnoringCancellation()
+    for once in [reached, hasParts] { await once.valueIgnoringCancellation() }
     run.cancel()
     _ = await run.outcome
     await #expect(throws: CancellationError.self) { try await chain.resume(id: "x", in: store) }

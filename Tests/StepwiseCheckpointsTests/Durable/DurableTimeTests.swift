@@ -3,9 +3,10 @@
 
 import Foundation
 import Stepwise
-import StepwiseCheckpoints
 import StepwiseTesting
 import Testing
+
+@testable import StepwiseCheckpoints
 
 /// Waits and time limits whose ends are stored.
 @Suite(.timeLimit(.minutes(2)))
@@ -259,5 +260,25 @@ final class DurableTimeTests: Sendable {
     .timeout(.seconds(120), clock: clock)
     #expect(try await clock.run { try await chain.run(1, id: "x", in: store) } == 1)
     #expect(clock.now.offset == .seconds(3))
+  }
+
+  /// The timer of the limit and the code that leaves it take a lock each.
+  // G182
+  @Test func `A limit that is over as its work ends is waited for by no one`() async throws {
+    let timeouts = Lock(0)
+    let patience = DurableRun.Patience(duration: .seconds(20)) { timeouts.withLock { $0 += 1 } }
+    let chain = Chain("limits") { (count: Int) in
+      for _ in 0..<count {
+        _ = try? await steps("limited", timeout: .microseconds(.random(in: 100...400))) {
+          try await step("work") { usleep(.random(in: 50...350)) }
+        }
+      }
+      return count
+    }
+    let count = try await DurableRun.Patience.$current.withValue(patience) {
+      try await chain.run(2_000, id: "x", in: base)
+    }
+    #expect(count == 2_000)
+    #expect(timeouts.withLock { $0 } == 0)
   }
 }
