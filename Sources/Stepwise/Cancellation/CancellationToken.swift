@@ -43,6 +43,7 @@ public final class CancellationToken: Sendable {
 
   private struct State {
     var cancellation: Cancellation?
+    var canceller: RunCode?
     var listeners = OrderedSlots<Listener>()
     var link: Link?
   }
@@ -58,7 +59,7 @@ public final class CancellationToken: Sendable {
   /// Cancelling the new token does not cancel the parent. The parent does not retain the new token.
   public init(linkedTo parent: CancellationToken) {
     guard let key = parent.add(.child(Child(self))) else {
-      cancel(reason: parent.reason)
+      _ = begin(Cancellation(reason: parent.reason), by: parent.canceller)
       return
     }
     let isObsolete = state.withLock { state in
@@ -82,6 +83,9 @@ public final class CancellationToken: Sendable {
   /// The reason of the cancellation, if the token has been cancelled with one.
   public var reason: String? { request?.reason }
 
+  /// The code that has cancelled the token, if it is that of a run with a journal.
+  var canceller: RunCode? { isCancelled ? state.withLock { $0.canceller } : nil }
+
   package var request: Cancellation? { isCancelled ? state.withLock { $0.cancellation } : nil }
 
   /// Cancels the token permanently and calls its handlers on the current thread, in the order of their registration.
@@ -89,22 +93,23 @@ public final class CancellationToken: Sendable {
   /// - Returns: `true` for the call that cancelled the token, `false` for every later call.
   @discardableResult
   public func cancel(reason: String? = nil) -> Bool {
-    guard var pending = begin(Cancellation(reason: reason)) else { return false }
+    let canceller = RunCode.current
+    guard var pending = begin(Cancellation(reason: reason), by: canceller) else { return false }
     // Children are cancelled in this loop, at their position among the handlers: long chains need no recursion.
     while let next = pending.popLast() {
       switch next {
       case .first(let handler), .handler(let handler): handler(reason)
-      case .child(let child): pending += child.token?.begin(Cancellation(reason: reason)) ?? []
+      case .child(let child): pending += child.token?.begin(Cancellation(reason: reason), by: canceller) ?? []
       }
     }
     return true
   }
 
   /// Returns the listeners to notify, the next one last; nil when the token was cancelled before.
-  private func begin(_ cancellation: Cancellation) -> [Listener]? {
+  private func begin(_ cancellation: Cancellation, by canceller: RunCode?) -> [Listener]? {
     let effects: ([Listener], Link?)? = state.withLock { state in
       guard state.cancellation == nil else { return nil }
-      state.cancellation = cancellation
+      (state.cancellation, state.canceller) = (cancellation, canceller)
       flag.store(true, ordering: .releasing)
       return (state.listeners.removeAll(), state.link.take())
     }

@@ -21,10 +21,13 @@ struct CancellationRequest: Sendable {
 
   let source: Source
   let reason: String?
+  /// The code that makes it, or that has cancelled the token it comes from.
+  let canceller: RunCode?
 
-  init(_ source: Source, reason: String? = nil) {
+  init(_ source: Source, reason: String? = nil, by canceller: RunCode? = .current) {
     self.source = source
     self.reason = reason
+    self.canceller = canceller
   }
 
   var cancellation: Cancellation { Cancellation(reason: reason) }

@@ -202,7 +202,7 @@ extension ChainCore {
     )
     if journal != nil, let outer = Scope.currentJournal, !outer.isInStep {
       // Between the steps of a run with another journal, the steps are not theirs.
-      return await outer.offExecutor(isInTurn: true) { await run.awaited(self.launch(run)) }
+      return await outer.offExecutor(as: .run) { await run.awaited(self.launch(run)) }
     }
     guard let outerJournal, !outerJournal.isInStep else { return await run.awaited(launch(run)) }
     // Between the steps of a run with a journal, its steps are theirs.

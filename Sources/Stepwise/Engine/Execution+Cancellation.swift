@@ -84,7 +84,7 @@ extension Execution {
       switch next {
       case .wait(let cancel): waits.append(cancel)
       case .run(let run):
-        if run.ownsJournal { run.journal?.stop(isOfChain: false) }
+        if run.ownsJournal { run.journal?.stop(.run) }
         guard let further = run.mark(inner, isInterrupting: true).targets else { continue }
         runs.append(run)
         pending += further
@@ -123,7 +123,10 @@ extension Execution {
     // A run that contains this one as a step passes the cancellations of tokens on.
     if branch == nil, let tokens = context?.tokens {
       ties.tokens = tokens.map { token in
-        (token, token.listenFirst { self.cancel(CancellationRequest(.tokenAround, reason: $0)) })
+        let listen = { @Sendable [weak token] reason in
+          _ = self.cancel(CancellationRequest(.tokenAround, reason: reason, by: token?.canceller))
+        }
+        return (token, token.listenFirst(listen))
       }
     }
     if !hasHandle {

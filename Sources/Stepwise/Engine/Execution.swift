@@ -189,17 +189,11 @@ package class Execution: AnyBox, @unchecked Sendable {
   @discardableResult
   func cancel(_ request: CancellationRequest) -> Bool {
     if ownsJournal {
-      journal?.stop(isOfChain: request.isOfChain)
-    } else if let journal, request.endsRun || request.isOfChain, isCancelledFromElsewhere(journal) {
-      // The code between steps would take a path that a further process does not find.
-      journal.stop(isOfChain: false)
+      journal?.stop(request.isOfChain ? .chain : .run)
+    } else if let journal, request.endsRun || request.isOfChain, !(request.canceller?.isOf(journal) ?? false) {
+      journal.stop(.part)
     }
     return interrupt(request)
-  }
-
-  /// Whether something else than the code of the journal's run cancels this run, or has done so before it began.
-  private func isCancelledFromElsewhere(_ journal: any RunJournal) -> Bool {
-    Scope.currentJournal !== journal || journal.isInStep || state.withLock { $0.ties.registry == nil }
   }
 
   /// A copy of the output, with its type erased.

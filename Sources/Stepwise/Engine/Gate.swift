@@ -65,7 +65,7 @@ extension Execution {
   /// Arrives at the gate, if there is one, and cancels a run that is refused or displaced.
   func enterGate() {
     guard let entrance else { return }
-    let request = CancellationRequest(.overlapPolicy, reason: entrance.policy)
+    let request = CancellationRequest(.overlapPolicy, reason: entrance.policy, by: .around)
     switch entrance.gate.arrive(self, by: entrance) {
     case .admit(let id):
       state.withLock { state in
@@ -74,8 +74,9 @@ extension Execution {
       }
     case .refuse:
       // A further process may find room where another run is now.
-      if let journal, !ownsJournal, entrance.gate.entrants.contains(where: { $0.entrant.journal !== journal }) {
-        journal.stop(isOfChain: false)
+      let entrants = entrance.gate.entrants.map(\.entrant)
+      if let journal, !ownsJournal, entrants.contains(where: { ($0.journal ?? $0.stepJournal) !== journal }) {
+        journal.stop(.part)
       }
       cancel(request)
     case .wait(let id, let displaced):
@@ -120,7 +121,7 @@ extension Execution {
   /// Waits for the gate; between the steps of a run with a journal, what follows has its place in the order there.
   private func waitForEntry() async throws {
     guard let journal, !ownsJournal else { return try await waitForAdmission() }
-    try await journal.offExecutor(isInTurn: false) { await Result.of { try await self.waitForAdmission() } }.get()
+    try await journal.offExecutor(as: .admission) { await Result.of { try await self.waitForAdmission() } }.get()
   }
 
   private func begin(

@@ -45,10 +45,9 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Runs what the code between steps waits for and does not do itself, such as undos, and returns off the caller's actor.
   ///
-  /// It is run again by each run, and the code continues at the same point. If it is in turn, a further run begins it
-  /// there: after what has interrupted it before.
+  /// It is run again by each run, and the code continues at the same point.
   @concurrent func offExecutor<Value: Sendable>(
-    isInTurn: Bool,
+    as kind: WorkOffExecutor,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value
 
@@ -89,10 +88,8 @@ package protocol RunJournal: AnyObject, Sendable {
   /// Releases what the run holds; no other call follows.
   @concurrent func end() async
 
-  /// A source of cancellation that does not end the run for good has interrupted it.
-  ///
-  /// One of its chain concerns the run, and not what awaits it.
-  func stop(isOfChain: Bool)
+  /// A source of cancellation that does not end the run for good has interrupted it, or a part of it.
+  func stop(_ reach: JournalStop)
 
   /// Stores that the run is cancelled, and then interrupts it; returns whether this call has cancelled it.
   func cancel(reason: String?) -> Bool
@@ -101,6 +98,25 @@ package protocol RunJournal: AnyObject, Sendable {
 /// Where the bodies of steps run, if the code around them chooses an executor.
 package enum BodyExecutor {
   @TaskLocal package static var chosen: (any TaskExecutor)?
+}
+
+/// What code between steps waits for and does not do itself.
+package enum WorkOffExecutor {
+  /// The way through a gate.
+  case admission
+  /// Handlers or undos.
+  case handlers
+  /// A run with a journal of its own, which a further process begins where it had ended: after what has interrupted it.
+  case run
+}
+
+/// What a source of cancellation has interrupted.
+package enum JournalStop {
+  case run
+  /// The run as one of its chain: what awaits it is not concerned.
+  case chain
+  /// A part of the code between steps, which the run has not interrupted itself. A further process would find another path.
+  case part
 }
 
 /// What a run with a journal starts with.

@@ -21,14 +21,18 @@ final class RunRegistry: Sendable {
   var token: CancellationToken {
     if let token = state.withLock({ $0.token }) { return token }
     let new = CancellationToken()
-    _ = new.listenFirst { [weak self] in self?.cancel(CancellationRequest(.chainToken, reason: $0)) }
+    _ = new.listenFirst { [weak self, weak new] in
+      self?.cancel(CancellationRequest(.chainToken, reason: $0, by: new?.canceller))
+    }
     return state.withLock { $0.token.stored(or: new) }
   }
 
   /// Adds a run of one of the chains, which is cancelled if the token is.
   func add(_ run: Execution, of chain: ObjectIdentifier) -> Key {
     let (key, token) = state.withLock { ($0.entries.append(Entry(run: run, chain: chain)), $0.token) }
-    if let request = token?.request { run.cancel(CancellationRequest(.chainToken, reason: request.reason)) }
+    if let token, let request = token.request {
+      run.cancel(CancellationRequest(.chainToken, reason: request.reason, by: token.canceller))
+    }
     return key
   }
 

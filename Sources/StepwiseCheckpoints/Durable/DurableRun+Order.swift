@@ -134,7 +134,7 @@ extension DurableRun {
   }
 
   @concurrent func offExecutor<Value: Sendable>(
-    isInTurn: Bool,
+    as kind: WorkOffExecutor,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     guard isOrdered, let executor else {
@@ -146,9 +146,10 @@ extension DurableRun {
     let (key, permit, task) = (position.openWait(), Once<Void>(), executor.task)
     let answer = state.withLock { $0.order.call(key, by: task, permit) }
     if answer == .later { await wait(for: permit) }
-    state.withLock { _ = $0.waits.called(key) }
+    // What occupies a gate may be a part of the run that waits.
+    if kind != .admission { state.withLock { _ = $0.waits.called(key) } }
     defer { state.withLock { _ = $0.waits.delivered(key) } }
-    let blocks = isInTurn && answer == .stored
+    let blocks = kind == .run && answer == .stored
     if blocks {
       await waitForTurn(of: key)
       state.withLock { $0.order.isBlocked = true }

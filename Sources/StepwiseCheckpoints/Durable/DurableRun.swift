@@ -98,10 +98,22 @@ final class DurableRun: RunJournal {
     throw stop(throwing: store.lostLease(of: id))
   }
 
-  func stop(isOfChain: Bool) {
-    // The step that awaits this run has not failed: it is performed again when the outer run is resumed.
-    if isOfChain { settings.outer?.stop(throwing: CheckpointError.stopped(id: id, location: location)) }
-    stop()
+  func stop(_ reach: JournalStop) {
+    switch reach {
+    case .run: stop()
+    case .chain:
+      // The step that awaits this run has not failed: it is performed again when the outer run is resumed.
+      settings.outer?.stop(throwing: CheckpointError.stopped(id: id, location: location))
+      stop()
+    case .part:
+      // What a cancellation for good or another stop brings about is no path of the code.
+      let interrupt = state.withLock { state in
+        state.isStopped || state.cancellation != nil || state.log.phase != .running ? nil : state.interrupt
+      }
+      guard let interrupt else { return }
+      stop()
+      interrupt(nil)
+    }
   }
 
   func stop() {

@@ -61,7 +61,7 @@ struct DurablePartTests {
     #expect(ledger.lines == ["charge", "mail"])
   }
 
-  enum Canceller: CaseIterable { case before, elsewhere, code }
+  enum Canceller: CaseIterable { case before, elsewhere, code, codeBefore }
 
   /// Otherwise a further process, in which nothing cancels it, would find another path.
   // G295
@@ -69,10 +69,12 @@ struct DurablePartTests {
   func `A token around a part stops the run, unless its code cancels it`(part: Part, by canceller: Canceller)
     async throws
   {
-    let isSecond = Lock(false)
+    let (isSecond, firstToken) = (Once<Void>(), CancellationToken())
+    if canceller == .before { firstToken.cancel() }
     let chain = Chain("order") { (_: Int) in
-      let (token, isFirst) = (CancellationToken(), !isSecond.withLock { $0 })
-      if isFirst, canceller == .before { token.cancel() }
+      let isFirst = isSecond.settled == nil
+      let token = isFirst ? firstToken : CancellationToken()
+      if canceller == .codeBefore { token.cancel() }
       let value: Int
       do {
         value = try await withThrowingTaskGroup { group in
@@ -98,8 +100,8 @@ struct DurablePartTests {
       return value
     }
     let first = await Result.of { try await chain.run(1, id: "x", in: store) }
-    isSecond.withLock { $0 = true }
-    if canceller == .code {
+    isSecond.settle(())
+    if canceller == .code || canceller == .codeBefore {
       #expect(try first.get() == -1)
       #expect(ledger.lines == ["apologize"])
     } else {
@@ -107,6 +109,61 @@ struct DurablePartTests {
       #expect(try await chain.resume(id: "x", in: store) == 1)
       #expect(ledger.lines == ["mail", "thank"])
     }
+  }
+
+  /// The interruption of the code cancels its token, which is no stop of its own.
+  // G141
+  @Test func `A cancellation that reaches a part by a token of the code undoes the run`() async throws {
+    let reached = Once<Void>()
+    let chain = Chain("order") { (input: Int) in
+      try await step("charge") {
+      } undo: {
+        ledger.add("refund")
+      }
+      return try await withCancellationToken { token in
+        try await withCancellation(by: token) {
+          try await step("wait") {
+            reached.settle(())
+            try await Task.sleep(for: .seconds(3_600))
+          }
+          return input
+        }
+      }
+    }
+    let run = chain.start(1, id: "x", in: store)
+    await reached.valueIgnoringCancellation()
+    run.cancel()
+    _ = await run.outcome
+    #expect(ledger.lines == ["refund"])
+    #expect(try await chain.unfinished(in: store) == [])
+  }
+
+  /// What another part waits for may never come.
+  // G295
+  @Test func `A token around a part interrupts the other parts as well`() async throws {
+    let (reached, token) = (Once<Void>(), CancellationToken())
+    let chain = Chain("order") { (input: Int) in
+      try await withThrowingTaskGroup { group in
+        let (numbers, continuation) = AsyncStream.makeStream(of: Int.self)
+        group.addTask { for await _ in numbers {} }
+        group.addTask {
+          try? await withCancellation(by: token) {
+            try await step("part") {
+              reached.settle(())
+              try await Task.sleep(for: .seconds(3_600))
+            }
+          }
+          if (try? await step("fallback") { true }) ?? false { continuation.finish() }
+        }
+        try await group.waitForAll()
+      }
+      return input
+    }
+    let run = chain.start(1, id: "x", in: store)
+    await reached.valueIgnoringCancellation()
+    token.cancel()
+    #expect(await "\(run.outcome)".hasPrefix("cancelled"))
+    #expect(try await chain.unfinished(in: store) == ["x"])
   }
 
   enum Policy: CaseIterable {
