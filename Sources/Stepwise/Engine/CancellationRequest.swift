@@ -24,7 +24,7 @@ struct CancellationRequest: Sendable {
   /// The code that makes it, or that has cancelled the token it comes from.
   let canceller: RunCode?
 
-  init(_ source: Source, reason: String? = nil, by canceller: RunCode? = .current) {
+  init(_ source: Source, reason: String? = nil, by canceller: RunCode? = RunCode.current) {
     self.source = source
     self.reason = reason
     self.canceller = canceller

@@ -123,8 +123,9 @@ extension Execution {
     // A run that contains this one as a step passes the cancellations of tokens on.
     if branch == nil, let tokens = context?.tokens {
       ties.tokens = tokens.map { token in
-        let listen = { @Sendable [weak token] reason in
-          _ = self.cancel(CancellationRequest(.tokenAround, reason: reason, by: token?.canceller))
+        // Nothing but the token calls it, so that it exists then.
+        let listen = { @Sendable [unowned token] reason in
+          _ = self.cancel(CancellationRequest(.tokenAround, reason: reason, by: token.canceller))
         }
         return (token, token.listenFirst(listen))
       }

@@ -190,7 +190,7 @@ package class Execution: AnyBox, @unchecked Sendable {
   func cancel(_ request: CancellationRequest) -> Bool {
     if ownsJournal {
       journal?.stop(request.isOfChain ? .chain : .run)
-    } else if let journal, request.endsRun || request.isOfChain, !(request.canceller?.isOf(journal) ?? false) {
+    } else if let journal, request.endsRun || request.isOfChain, request.canceller != RunCode(of: journal) {
       journal.stop(.part)
     }
     return interrupt(request)

@@ -65,7 +65,8 @@ extension Execution {
   /// Arrives at the gate, if there is one, and cancels a run that is refused or displaced.
   func enterGate() {
     guard let entrance else { return }
-    let request = CancellationRequest(.overlapPolicy, reason: entrance.policy, by: .around)
+    let canceller = RunCode.current ?? stepJournal.map { RunCode(of: $0) }
+    let request = CancellationRequest(.overlapPolicy, reason: entrance.policy, by: canceller)
     switch entrance.gate.arrive(self, by: entrance) {
     case .admit(let id):
       state.withLock { state in

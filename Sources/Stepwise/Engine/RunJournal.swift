@@ -113,7 +113,7 @@ package enum WorkOffExecutor {
 /// What a source of cancellation has interrupted.
 package enum JournalStop {
   case run
-  /// The run as one of its chain: what awaits it is not concerned.
+  /// The run as one of its chain, as opposed to what awaits it.
   case chain
   /// A part of the code between steps, which the run has not interrupted itself. A further process would find another path.
   case part

@@ -21,8 +21,9 @@ final class RunRegistry: Sendable {
   var token: CancellationToken {
     if let token = state.withLock({ $0.token }) { return token }
     let new = CancellationToken()
-    _ = new.listenFirst { [weak self, weak new] in
-      self?.cancel(CancellationRequest(.chainToken, reason: $0, by: new?.canceller))
+    // Nothing but the token calls it, so that it exists then.
+    _ = new.listenFirst { [weak self, unowned new] in
+      self?.cancel(CancellationRequest(.chainToken, reason: $0, by: new.canceller))
     }
     return state.withLock { $0.token.stored(or: new) }
   }

@@ -113,10 +113,10 @@ package struct Scope: Sendable {
   /// - Returns: What to remove from the token; nil when there is nothing.
   static func stopsRun(by token: CancellationToken) -> CancellationToken.Key? {
     guard let journal = currentJournal, !journal.isInStep else { return nil }
-    let stop = { @Sendable [weak token] (_: String?) in
-      if !(token?.canceller?.isOf(journal) ?? false) { journal.stop(.part) }
+    // Nothing but the token calls it, so that it exists then.
+    return token.listenFirst { [unowned token] _ in
+      if token.canceller != RunCode(of: journal) { journal.stop(.part) }
     }
-    return token.listenFirst(stop)
   }
 
   /// Calls a closure that starts work which a token cancels, if there is one.
@@ -246,20 +246,4 @@ enum Context: Sendable {
     if shieldedTokens.isEmpty { return self }
     return .all(tokens + shieldedTokens.filter { !$0.isCancelled }, shielded: [], observation)
   }
-}
-
-/// Some code of a run with a journal: what it does is done again by a further process.
-struct RunCode: Equatable {
-  private let journal: ObjectIdentifier
-
-  /// The code that runs, unless it is the body of a step.
-  static var current: RunCode? {
-    guard let journal = Scope.current.run?.journal, !journal.isInStep || Scope.current.isShielded else { return nil }
-    return RunCode(journal: ObjectIdentifier(journal))
-  }
-
-  /// The code that runs, also in the body of a step.
-  static var around: RunCode? { (Scope.current.run?.journal).map { RunCode(journal: ObjectIdentifier($0)) } }
-
-  func isOf(_ journal: any RunJournal) -> Bool { self.journal == ObjectIdentifier(journal) }
 }

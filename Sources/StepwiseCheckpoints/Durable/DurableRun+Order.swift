@@ -114,6 +114,12 @@ extension DurableRun {
     state.withLock { state in state.order.late.first { state.log.records[$0]?.isOutstanding ?? false } }
   }
 
+  /// A step in doubt, or an inner run, was performed where its end was.
+  func unblock() {
+    state.withLock { $0.order.isBlocked = false }
+    executor?.notify()
+  }
+
   /// Nothing waits any more, because the run stops.
   func releaseAll() {
     let (waiting, replayed) = state.withLock { state in

@@ -51,12 +51,6 @@ extension DurableRun {
       for step in steps where !state.log.isUndone(step) { enqueue(.undone(step), &state) }
     }
   }
-
-  /// A step in doubt, or an inner run, was performed where its end was.
-  func unblock() {
-    state.withLock { $0.order.isBlocked = false }
-    executor?.notify()
-  }
 }
 
 // MARK: - Outcome

@@ -23,7 +23,9 @@ extension DurableRun {
     let attempt = isBody || branch != nil ? 1 : place?.beginAttempt() ?? 1
     let scope = DurableLog.scope(place?.path ?? outer.scope, attempt: attempt, branch: branch)
     let position = DurablePosition(self, scope: scope, step: isBody ? scope : nil, isBody: isBody)
-    let value = try await DurablePosition.$current.bind(position, body)
+    let value = try await RunCode.$current.bind(isBody ? nil : RunCode(of: self)) {
+      try await DurablePosition.$current.bind(position, body)
+    }
     position.returned()
     if !isBody { try throwIfInterrupted() }
     return value

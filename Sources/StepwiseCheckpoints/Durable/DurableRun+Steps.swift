@@ -170,15 +170,6 @@ extension DurableRun {
     return !position.isBody && executor.map { currentExecutor !== $0 } ?? false
   }
 
-  /// Notes a cancellation of the run's own task by its code, which the run itself does not notice.
-  func noteCancellation() {
-    guard Task.isCancelled else { return }
-    let isStopped = state.withLock { state in
-      !state.isStopRequested && state.log.phase == .running && DurablePosition.taskIdentity == state.taskIdentity
-    }
-    if isStopped { stop() }
-  }
-
   private func replay<Value>(
     _ record: DurableLog.Record,
     _ step: JournalStep,

@@ -212,7 +212,8 @@ extension DurableRun {
           if isOuter { _ = state.waits.called(outer) }
         }
       }
-      return try await DurablePosition.$current.bind(DurablePosition(self, scope: key, step: key, isUndo: true), body)
+      let position = DurablePosition(self, scope: key, step: key, isUndo: true)
+      return try await RunCode.$current.bind(nil) { try await DurablePosition.$current.bind(position, body) }
     }
   }
 

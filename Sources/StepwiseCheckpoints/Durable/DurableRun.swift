@@ -143,6 +143,15 @@ final class DurableRun: RunJournal {
     }
   }
 
+  /// Notes a cancellation of the run's own task by its code, which the run itself does not notice.
+  func noteCancellation() {
+    guard Task.isCancelled else { return }
+    let isStopped = state.withLock { state in
+      !state.isStopRequested && state.log.phase == .running && DurablePosition.taskIdentity == state.taskIdentity
+    }
+    if isStopped { stop() }
+  }
+
   // MARK: - Position
 
   var position: DurablePosition {
