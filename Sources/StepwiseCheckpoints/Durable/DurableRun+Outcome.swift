@@ -17,13 +17,16 @@ extension DurableRun {
       let log = state.log
       let new = log.undoing.contains(step) ? [] : steps.filter { !log.isUndone($0) && !log.undoing.contains($0) }
       if !new.isEmpty { enqueue(.undoing(new), &state) }
-      return (log.isUndone(step) ? nil : log.keys[step], false)
+      let key = log.isUndone(step) ? nil : log.keys[step]
+      if key != nil { state.undosInProgress += 1 }
+      return (key, false)
     }
     guard let key else { return false }
     guard !isLate else {
       try await undoing(key, body)
       return true
     }
+    defer { endUndo() }
     // With the failures so far. An error stops the run, and then nothing is undone.
     try? await flush()
     guard !isStopped else { return false }
@@ -43,6 +46,24 @@ extension DurableRun {
     try? await flush()
     try result.get()
     return true
+  }
+
+  private func endUndo() {
+    let ended = state.withLock { state in
+      state.undosInProgress -= 1
+      return state.undosInProgress == 0 ? state.undosEnded.take() : nil
+    }
+    ended?.settle(())
+  }
+
+  /// Waits for the undos of abandoned work that have begun.
+  private func waitForUndos() async {
+    let ended = state.withLock { state -> Once<Void>? in
+      guard state.undosInProgress > 0 else { return nil }
+      state.undosEnded = Once()
+      return state.undosEnded
+    }
+    await ended?.valueIgnoringCancellation()
   }
 
   func dropUndos(of steps: [Int]) {
@@ -155,6 +176,7 @@ extension DurableRun {
   }
 
   func finish() async -> Bool {
+    await waitForUndos()
     let final = state.withLock { state -> (DurableStart, StoredOutcome, UInt64, CheckpointLease)? in
       guard !state.isStopped, state.log.isEnded, case .concluded(let outcome) = state.log.phase,
         let start = state.start, let lease = state.holder?.lease

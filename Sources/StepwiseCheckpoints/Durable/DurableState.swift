@@ -55,6 +55,9 @@ struct DurableState: Sendable {
   var repeating: Set<String> = []
   /// The steps that have ended after the run, by the numbers of their undos.
   var late: [Int: String] = [:]
+  var undosInProgress = 0
+  /// Settled when no undo is in progress; nil while no one waits for that.
+  var undosEnded: Once<Void>?
   var lastNumber = 0
   /// Why the run stops, if it was not cancelled.
   var stopError: (any Error)?

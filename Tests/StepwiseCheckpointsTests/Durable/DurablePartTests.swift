@@ -308,4 +308,36 @@ struct DurablePartTests {
       #expect(try await chain.unfinished(in: base) == [])
     }
   }
+
+  /// Otherwise its end would not be stored, and each process would undo it again.
+  // G297
+  @Test func `A run ends when an undo of abandoned work has ended that has begun`() async throws {
+    let (reached, release, begun, clock) = (Once<Void>(), Once<Void>(), Once<Void>(), ManualClock())
+    let booking = Chain("booking") { (_: Int) in
+      try await step("book") {
+        reached.settle(())
+        await release.valueIgnoringCancellation()
+      } undo: {
+        begun.settle(())
+        await letOthersRun()
+        ledger.add("undo")
+      }
+    }
+    .abandon(after: .seconds(1), clock: clock)
+    let chain = Chain("order") { (input: Int) in
+      try await step("pay") {
+      } undo: {
+        release.settle(())
+        await begun.valueIgnoringCancellation()
+      }
+      try await booking.run(input)
+    }
+    let run = chain.start(1, id: "x", in: store)
+    await reached.valueIgnoringCancellation()
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    _ = await run.outcome
+    #expect(ledger.lines == ["undo"])
+    #expect(try await chain.unfinished(in: store) == [])
+  }
 }
