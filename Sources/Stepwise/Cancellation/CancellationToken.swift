@@ -249,3 +249,13 @@ final class CancellationHandler: Sendable {
     return isRemoved
   }
 }
+
+/// The code of a run with a journal, as opposed to the bodies of its steps: what it cancels, a further process cancels, too.
+package struct RunCode: Equatable, Sendable {
+  /// The code that runs; nil elsewhere.
+  @TaskLocal package static var current: RunCode?
+
+  private let journal: ObjectIdentifier
+
+  package init(of journal: AnyObject) { self.journal = ObjectIdentifier(journal) }
+}

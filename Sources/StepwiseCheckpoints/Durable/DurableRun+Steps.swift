@@ -298,7 +298,8 @@ extension DurableRun {
     _ call: DurableCall,
     isUndone: Bool? = nil
   ) -> DurableEnding<Value> {
-    let isInterrupted = Task.isCancelled
+    // Its first body may have done what the repetition was not left to do.
+    let isSettled = isUndone ?? !(Task.isCancelled && call.isUndoable && call.isAgain)
     let failure = StoredFailure(error, of: call.name)
     return state.withLock { state in
       state.repeating.remove(call.key)
@@ -309,14 +310,11 @@ extension DurableRun {
       }
       if let seen = call.failure, state.log.records[call.key] != nil {
         // What the code has seen counts.
-        if isUndone ?? true { enqueue(.settled(call.key), &state) }
+        if isSettled { enqueue(.settled(call.key), &state) }
         return .repeated(seen)
       }
       enqueue(.failed(call.key, by: call.caller(state), number: state.nextNumber(), failure), &state)
-      // Its first body may have done what the repetition was not left to do.
-      if !(isUndone ?? !(isInterrupted && call.isUndoable && call.isAgain)) {
-        enqueue(.began(call.key, by: call.caller(state)), &state)
-      }
+      if !isSettled { enqueue(.began(call.key, by: call.caller(state)), &state) }
       state.order.end(call.key)
       return .stored(.failure(failure.error(of: call.name)))
     }

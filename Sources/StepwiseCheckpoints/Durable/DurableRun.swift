@@ -135,7 +135,7 @@ final class DurableRun: RunJournal {
     }
   }
 
-  /// Throws in the place of code that a stop has interrupted: what it makes of that means nothing, whatever has told it.
+  /// Throws in the place of code that a stop has interrupted: however it has noticed that, what it makes of it means nothing.
   func throwIfInterrupted() throws {
     noteCancellation()
     try state.withLock { state throws in

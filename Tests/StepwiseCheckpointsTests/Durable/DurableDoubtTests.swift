@@ -394,7 +394,7 @@ struct DurableDoubtTests {
       do {
         _ = try await step("a") {
           ledger.add("a")
-          return DurableReplayTests.Lossy(lost: 3)
+          return Lossy(lost: 3)
         } undo: { value in
           ledger.add("undo \(value.lost)")
           if !undoWorks, ledger.count("undo 3") == 1 { throw Opaque() }
@@ -423,7 +423,7 @@ struct DurableDoubtTests {
       _ = try? await step("a") {
         ledger.add("a")
         if ledger.count("a") > 1 { throw Opaque() }
-        return DurableReplayTests.Lossy(lost: 3)
+        return Lossy(lost: 3)
       } undo: { _ in
         ledger.add("undo")
         throw Opaque()

@@ -150,3 +150,33 @@ struct TappedStore: ForwardingStore {
     try await onWrite(id, write)
   }
 }
+
+struct Lossy: Codable, Equatable, Sendable {
+  var value = 1
+  var lost = 0
+  enum CodingKeys: String, CodingKey { case value }
+  init(lost: Int) { self.lost = lost }
+  init(from decoder: any Decoder) throws {
+    value = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .value)
+  }
+}
+
+/// Runs a chain in a process that dies at each write in turn, and then to its end; returns the results of both.
+func everywhere<Output: Codable & Equatable & Sendable>(
+  _ make: (Ledger) -> Chain<Int, Output>,
+  _ check: (_ last: Int, Ledger, Output?) -> Void
+) async throws {
+  for last in 1...60 {
+    for isLate in [false, true] {
+      let (ledger, base) = (Ledger(), MemoryCheckpointStore())
+      let store = DyingStore(base, at: last, isLate: isLate)
+      let chain = make(ledger)
+      _ = try? await chain.run(1, id: "x", in: store)
+      var output: Output?
+      do { output = try await chain.run(1, id: "x", in: base) } catch { Issue.record("\(last): \(error)") }
+      check(last, ledger, output)
+      if store.writes < last { return }
+    }
+  }
+  Issue.record("more writes than expected")
+}

@@ -32,7 +32,7 @@ struct DurableSuspensionTests {
           do {
             _ = try await step("charge") {
               await clock.sleepers(atLeast: 1)
-              return DurableReplayTests.Lossy(lost: 3)
+              return Lossy(lost: 3)
             } undo: { _ in
               ledger.add("refund")
             }
