@@ -203,9 +203,13 @@
         return ContinuousClock.now - before
       }
       _ = try await time(100)
-      let (few, many) = (try await time(1_000), try await time(10_000))
-      // Ten times as many; with a cost that grows with each piece it was over a hundred times as long.
-      #expect(many < few * 40, "\(few) and \(many)")
+      // Ten times as many; with a cost that grows with each piece it was over a hundred times as long. What else runs here
+      // may take the processor for a while, but not each time.
+      var times: [(few: Duration, many: Duration)] = []
+      repeat {
+        times.append((try await time(1_000), try await time(10_000)))
+      } while times.allSatisfy { $0.many >= $0.few * 40 } && times.count < 5
+      #expect(times.contains { $0.many < $0.few * 40 }, "\(times)")
     }
 
     // MARK: Names

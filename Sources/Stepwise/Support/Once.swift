@@ -34,8 +34,10 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   @discardableResult
   func settle(_ value: Value) -> Bool {
     guard let (first, others) = machine.withLock({ $0.settle(value) }) else { return false }
-    first?.resume(returning: value)
-    for waiter in others { waiter.resume(returning: value) }
+    machine.resuming {
+      first?.resume(returning: value)
+      for waiter in others { waiter.resume(returning: value) }
+    }
     return true
   }
 
@@ -48,7 +50,8 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
     return await withTaskCancellationHandler {
       await wait(at: position)
     } onCancel: {
-      machine.withLock { $0.leave(position) }?.resume(returning: nil)
+      let waiter = machine.withLock { $0.leave(position) }
+      machine.resuming { waiter?.resume(returning: nil) }
     }
   }
 
@@ -70,7 +73,6 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
       }
     }
     #if TSAN
-      // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends, either.
       machine.withLock { _ in }
     #endif
     return value

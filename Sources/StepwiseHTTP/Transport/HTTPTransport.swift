@@ -188,7 +188,7 @@ package final class Inbox: Sendable {
       return (delivery == nil ? nil : state.waiter.take(), delivery)
     }
     guard let waiter, let delivery else { return false }
-    waiter.resume(with: delivery.part)
+    state.resuming { waiter.resume(with: delivery.part) }
     return delivery.releasesNetwork
   }
 
@@ -212,7 +212,6 @@ package final class Inbox: Sendable {
       return try delivery.part.get()
     }
     #if TSAN
-      // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends.
       defer { state.withLock { _ in } }
     #endif
     return try await withUnsafeThrowingContinuation { (continuation: Waiter) in
