@@ -40,6 +40,14 @@ extension DurableEvent {
     default: false
     }
   }
+
+  /// Whether it says only how the code between steps went on.
+  var isOfOrder: Bool {
+    switch self {
+    case .waited, .returned, .deadline, .elapsed: true
+    default: false
+    }
+  }
 }
 
 /// Who has called a step, for a comparison with the calls in a replay.

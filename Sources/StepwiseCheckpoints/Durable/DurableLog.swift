@@ -97,6 +97,11 @@ package struct DurableLog: Sendable {
 
   func isUndone(_ number: Int) -> Bool { keys[number].flatMap { records[$0] }.map { !$0.isOutstanding } ?? true }
 
+  /// The numbers of the steps that are still to be undone, whatever the code does.
+  var undosLeft: Set<Int> { isUnwinding ? Set(outstanding) : undoing.filter { !isUndone($0) } }
+
+  var isConcluded: Bool { if case .concluded = phase { true } else { false } }
+
   /// Whether no new body runs any more.
   package var isUnwinding: Bool {
     switch phase {
@@ -115,8 +120,8 @@ package struct DurableLog: Sendable {
     if isAbandoned { return true }
     switch phase {
     case .running, .cancelling: return false
-    case .concluded(.resolved): return undoing.allSatisfy(isUndone) && !begun.contains { records[$0] != nil }
-    case .concluded: return begun.isEmpty && !records.values.contains(where: \.isOutstanding)
+    case .concluded(.resolved): return undosLeft.isEmpty && !begun.contains { records[$0] != nil }
+    case .concluded: return undosLeft.isEmpty && begun.isEmpty
     }
   }
 

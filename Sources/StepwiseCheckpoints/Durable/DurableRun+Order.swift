@@ -90,20 +90,25 @@ extension DurableRun {
     await once.valueIgnoringCancellation()
   }
 
+  /// The code of the run has ended: where that of abandoned work goes on does not count.
+  func endCode() {
+    state.withLock { $0.hasCodeEnded = true }
+    executor?.free()
+  }
+
   /// Waits until everything that is stored has been delivered, after the end of the code.
   ///
   /// - Returns: A stored step that the code has not called.
   func waitForReplay() async -> String? {
+    endCode()
     let once = Once<String?>()
     let waits = state.withLock { state in
-      state.hasCodeEnded = true
       // The code of a step in doubt may be on its way there, to perform it and undo it.
       let isReplayed = state.order.isReplayed && state.log.begun.isEmpty
       guard !state.isStopped, !isReplayed else { return false }
       state.replayed = once
       return true
     }
-    executor?.free()
     guard waits else { return lateStep }
     executor?.notify()
     return await once.valueIgnoringCancellation() ?? lateStep
@@ -122,11 +127,12 @@ extension DurableRun {
 
   /// Nothing waits any more, because the run stops.
   func releaseAll() {
-    let (waiting, replayed) = state.withLock { state in
-      state.isStopped ? (state.order.takeAll(), state.replayed) : ([], nil)
+    let (waiting, replayed, undoEnded) = state.withLock { state in
+      state.isStopped ? (state.order.takeAll(), state.replayed, state.undoEnded.take()) : ([], nil, nil)
     }
     for once in waiting { once.settle(()) }
     replayed?.settle(nil)
+    undoEnded?.settle(())
     executor?.free()
   }
 }

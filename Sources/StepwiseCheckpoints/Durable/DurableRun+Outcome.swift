@@ -26,7 +26,7 @@ extension DurableRun {
       try await undoing(key, body)
       return true
     }
-    defer { endUndo() }
+    defer { endUndo(of: step) }
     // With the failures so far. An error stops the run, and then nothing is undone.
     try? await flush()
     guard !isStopped else { return false }
@@ -48,29 +48,39 @@ extension DurableRun {
     return true
   }
 
-  private func endUndo() {
+  private func endUndo(of step: Int) {
     let ended = state.withLock { state in
       state.undosInProgress -= 1
-      return state.undosInProgress == 0 ? state.undosEnded.take() : nil
+      state.undosTried.insert(step)
+      return state.undoEnded.take()
     }
     ended?.settle(())
   }
 
-  /// Waits for the undos of abandoned work that have begun.
+  /// Waits for the undos of abandoned work, and stores nothing more of what completes from then on.
   private func waitForUndos() async {
-    let ended = state.withLock { state -> Once<Void>? in
-      guard state.undosInProgress > 0 else { return nil }
-      state.undosEnded = Once()
-      return state.undosEnded
+    while true {
+      let ended = state.withLock { state -> Once<Void>? in
+        guard !state.isStopped, state.isUndoing else {
+          state.hasEnded = !state.isStopped
+          return nil
+        }
+        let ended = Once<Void>()
+        state.undoEnded = ended
+        return ended
+      }
+      guard let ended else { return }
+      await ended.valueIgnoringCancellation()
     }
-    await ended?.valueIgnoringCancellation()
   }
 
   func dropUndos(of steps: [Int]) {
-    state.withLock { state in
-      guard !state.isStopped else { return }
+    let waiting = state.withLock { state -> Once<Void>? in
+      guard !state.isStopped else { return nil }
       for step in steps where !state.log.isUndone(step) { enqueue(.undone(step), &state) }
+      return state.undoEnded.take()
     }
+    waiting?.settle(())
   }
 }
 

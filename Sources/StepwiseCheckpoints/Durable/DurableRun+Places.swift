@@ -15,7 +15,11 @@ extension DurableRun {
   ) async throws -> Value {
     // All code of the run: where it runs when nothing else is said.
     guard place != nil || branch != nil else {
-      return try await onExecutorUnlessIsolated(executor ?? globalConcurrentExecutor, body)
+      return try await onExecutorUnlessIsolated(executor ?? globalConcurrentExecutor) {
+        // While it is still there: what follows on the executor finds it ended in each process.
+        defer { endCode() }
+        return try await body()
+      }
     }
     let outer = position
     let isBody = outer.isBody || place?.isBody ?? false

@@ -139,14 +139,15 @@ extension DurableRun {
       return .perform(try repeating(call, isBlocking: false))
     }
     return try state.withLock { state throws in
-      let isConcluded = if case .concluded = state.log.phase { true } else { false }
-      // In a run with an outcome, and of a step in doubt that was abandoned, nothing more is stored.
-      guard !isInDoubt, !isConcluded else {
+      // What abandoned work calls after the end of the code is no part of the order.
+      guard isInDoubt || !state.hasCodeEnded && !state.log.isConcluded else {
         state.order.leave(key)
         throw CancellationError()
       }
       let failure = StoredFailure(CancellationError(), of: step.name)
       enqueue(.failed(key, by: call.caller(state), number: state.nextNumber(), failure), &state)
+      // Abandoned work is not awaited: a further process performs the step where its end was.
+      if isInDoubt { enqueue(.began(key, by: call.caller(state)), &state) }
       state.order.end(key)
       return .refused(key: key)
     }
@@ -245,7 +246,7 @@ extension DurableRun {
     let (number, isLate) = state.withLock { state in
       let number = state.nextNumber()
       // Abandoned work whose run has ended.
-      if call.isUndoable, state.isReleased, !state.isStopped {
+      if call.isUndoable, state.hasEnded, !state.isStopped {
         state.late[number] = key
         return (number, true)
       }

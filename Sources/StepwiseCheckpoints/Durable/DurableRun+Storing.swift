@@ -53,7 +53,8 @@ extension DurableRun {
 
   /// Applies an event and queues it; what is queued is stored together with what follows.
   func enqueue(_ event: DurableEvent, _ state: inout DurableState) {
-    guard !settings.isCheck else { return }
+    // Code that goes on after the outcome takes no path that a further process finds.
+    guard !settings.isCheck, !state.hasEnded, !(state.log.isConcluded && event.isOfOrder) else { return }
     state.log.apply(event)
     state.queue.append(event)
     state.queuedCount += 1

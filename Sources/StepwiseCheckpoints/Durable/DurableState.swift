@@ -56,8 +56,10 @@ struct DurableState: Sendable {
   /// The steps that have ended after the run, by the numbers of their undos.
   var late: [Int: String] = [:]
   var undosInProgress = 0
-  /// Settled when no undo is in progress; nil while no one waits for that.
-  var undosEnded: Once<Void>?
+  /// The numbers of the steps whose undos have ended in this process.
+  var undosTried: Set<Int> = []
+  /// Settled when a further undo has ended; nil while no one waits for that.
+  var undoEnded: Once<Void>?
   var lastNumber = 0
   /// Why the run stops, if it was not cancelled.
   var stopError: (any Error)?
@@ -84,6 +86,8 @@ struct DurableState: Sendable {
   var hasCodeEnded = false
   /// Settled with a stored step that the code has not called, when the code has ended and the replay, too.
   var replayed: Once<String?>?
+  /// Whether nothing of it is stored any more.
+  var hasEnded = false
   /// Whether the run has released its lease.
   var isReleased = false
 
@@ -94,6 +98,9 @@ struct DurableState: Sendable {
     if case .concluded(.resolved) = log.phase { return false }
     return isStopRequested
   }
+
+  /// Whether an undo is in progress, or is still to begin: the code of its step is on its way there.
+  var isUndoing: Bool { undosInProgress > 0 || !log.undosLeft.isSubset(of: undosTried) }
 
   /// Whether a step within another one has thrown because the run stops.
   func isPoisoned(_ key: String) -> Bool { poisoned.contains { DurableWaits.isInside($0, key) } }
