@@ -15,6 +15,8 @@ extension DurableRun {
       guard !state.isStopped else { return (nil, false) }
       if let key = state.late[step] { return (key, true) }
       let log = state.log
+      // A further process undoes it, and stores that.
+      guard !state.hasEnded || log.isEnded else { return (nil, false) }
       let new = log.undoing.contains(step) ? [] : steps.filter { !log.isUndone($0) && !log.undoing.contains($0) }
       if !new.isEmpty { enqueue(.undoing(new), &state) }
       let key = log.isUndone(step) ? nil : log.keys[step]

@@ -237,9 +237,6 @@ struct DurablePartTests {
     Issue.record("more writes than expected")
   }
 
-  private func letOthersRun() async {
-    for _ in 0..<100 { await Task.yield() }
-  }
 
   /// Its body has its place in the order of the outer run, which was cancelled before.
   // G296
@@ -273,71 +270,6 @@ struct DurablePartTests {
     _ = await run.outcome
     await #expect(throws: CancellationError.self) { try await chain.resume(id: "x", in: store) }
     #expect(ledger.lines == ["parcel", "refund", "refund"])
-    #expect(try await chain.unfinished(in: store) == [])
-  }
-
-  /// The body is performed with all attempts that it had, and the undo is stored.
-  // G297
-  @Test(arguments: 1...3)
-  func `A step in doubt whose work was abandoned is undone once`(attempts: Int) async throws {
-    for _ in 0..<20 {
-      let (ledger, base) = (Ledger(), MemoryCheckpointStore())
-      let tries = Lock(0)
-      let chain = Chain("order") { (_: Int) in
-        try await step("book", retry: RetryPolicy(maxAttempts: 3, backoff: .none)) {
-          let number = tries.withLock { tries in
-            tries += 1
-            return tries
-          }
-          if number < attempts { throw Declined(card: "visa") }
-          ledger.add("book")
-        } undo: {
-          ledger.add("undo")
-        }
-      }
-      .abandon(after: .seconds(3_600))
-      _ = try? await chain.run(1, id: "x", in: DyingStore(base, at: 3))
-      // The first one stores that the limit is over, and how the run has ended.
-      for _ in 1...2 {
-        tries.withLock { $0 = 0 }
-        await #expect(throws: TimeoutError.self) {
-          try await chain.run(1, id: "x", in: base, now: { .now.addingTimeInterval(7_200) })
-        }
-      }
-      #expect(ledger.lines == ["book", "book", "undo"])
-      #expect(try await chain.unfinished(in: base) == [])
-    }
-  }
-
-  /// Otherwise its end would not be stored, and each process would undo it again.
-  // G297
-  @Test func `A run ends when an undo of abandoned work has ended that has begun`() async throws {
-    let (reached, release, begun, clock) = (Once<Void>(), Once<Void>(), Once<Void>(), ManualClock())
-    let booking = Chain("booking") { (_: Int) in
-      try await step("book") {
-        reached.settle(())
-        await release.valueIgnoringCancellation()
-      } undo: {
-        begun.settle(())
-        await letOthersRun()
-        ledger.add("undo")
-      }
-    }
-    .abandon(after: .seconds(1), clock: clock)
-    let chain = Chain("order") { (input: Int) in
-      try await step("pay") {
-      } undo: {
-        release.settle(())
-        await begun.valueIgnoringCancellation()
-      }
-      try await booking.run(input)
-    }
-    let run = chain.start(1, id: "x", in: store)
-    await reached.valueIgnoringCancellation()
-    await clock.sleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
-    _ = await run.outcome
-    #expect(ledger.lines == ["undo"])
     #expect(try await chain.unfinished(in: store) == [])
   }
 }

@@ -17,6 +17,11 @@ final class Ledger: Sendable {
   func count(_ line: String) -> Int { lines.count { $0 == line } }
 }
 
+/// Lets other tasks run, so that what does not wait for the caller is likely to be first.
+func letOthersRun() async {
+  for _ in 0..<100 { await Task.yield() }
+}
+
 struct Declined: Error, Codable, Equatable {
   let card: String
 }

@@ -110,7 +110,3 @@ struct DurableSuspensionTests {
   }
 }
 
-/// Whatever may suspend a run meanwhile does so.
-private func letOthersRun() async {
-  for _ in 0..<1_000 { await Task.yield() }
-}
