@@ -85,8 +85,12 @@ struct DurableAbandonTests {
   func `Abandoned work in doubt takes the same path in each process`(isCaught: Bool, goesOn: Bool) async throws {
     let booking = Chain("booking") { (input: Int) in
       do {
-        try await step("book") { ledger.add("book") } undo: { ledger.add("undo") }
-      } catch where goesOn {}
+        try await step("book") {
+          ledger.add("book")
+        } undo: {
+          ledger.add("undo")
+        }
+      } catch  where goesOn {}
       return input
     }
     .abandon(after: .seconds(3_600))

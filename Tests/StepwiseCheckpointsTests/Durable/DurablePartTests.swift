@@ -237,7 +237,6 @@ struct DurablePartTests {
     Issue.record("more writes than expected")
   }
 
-
   /// Its body has its place in the order of the outer run, which was cancelled before.
   // G296
   @Test func `An order that is cancelled begins no inner run again`() async throws {

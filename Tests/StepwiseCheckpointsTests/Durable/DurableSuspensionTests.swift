@@ -109,4 +109,3 @@ struct DurableSuspensionTests {
     #expect(try await run.execute(CancellationToken()) == nil)
   }
 }
-
