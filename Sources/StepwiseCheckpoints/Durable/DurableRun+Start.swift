@@ -64,7 +64,7 @@ extension DurableRun {
 
   func end() async {
     let cancelling = state.withLock { state in
-      state.isReleased = true
+      state.hasEnded = true
       return state.cancelling.take()
     }
     await cancelling?.value

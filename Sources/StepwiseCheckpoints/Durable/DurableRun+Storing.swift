@@ -18,7 +18,7 @@ extension DurableRun {
   ///
   /// - Returns: Whether this call has cancelled it; nil when it has ended in this process.
   func cancelAndStore(reason: String?) async throws -> Bool? {
-    let isFirst = state.withLock { $0.isReleased ? nil : requestCancellation(reason, &$0) }
+    let isFirst = state.withLock { $0.hasEnded ? nil : requestCancellation(reason, &$0) }
     guard let isFirst, isFirst else { return isFirst }
     await storeCancellation().value
     if let error = state.withLock({ $0.stopError }) { throw error }

@@ -166,7 +166,7 @@ final class DurableRun: RunJournal {
   private var root: DurablePosition {
     state.withLock { state in
       let root = state.root ?? DurablePosition(self, scope: "", step: nil)
-      if !state.isReleased { state.root = root }
+      if !state.hasEnded { state.root = root }
       return root
     }
   }

@@ -86,10 +86,8 @@ struct DurableState: Sendable {
   var hasCodeEnded = false
   /// Settled with a stored step that the code has not called, when the code has ended and the replay, too.
   var replayed: Once<String?>?
-  /// Whether nothing of it is stored any more.
+  /// Whether the run has ended in this process, so that nothing more is stored.
   var hasEnded = false
-  /// Whether the run has released its lease.
-  var isReleased = false
 
   var hasBegun: Bool { start != nil }
 
