@@ -38,14 +38,21 @@ struct DurableOrderTests {
     case yields(Int)
     /// Child tasks that send their values to a stream.
     case stream([Node])
+    /// Tenths of a millisecond, after which the code goes on without it.
+    case abandoned(Int, Node)
+    case zip(Node, Node)
+    /// The second one follows when the first one fails.
+    case recovered(Node, Node)
 
     var size: Int {
       switch self {
       case .step: 1
       case .sequence(let nodes), .group(let nodes, _), .first(let nodes), .stream(let nodes):
         nodes.reduce(0) { $0 + $1.size }
-      case .pair(let left, let right), .race(let left, let right): left.size + right.size
-      case .caught(let node), .actor(let node), .main(let node), .limited(let node): node.size
+      case .pair(let left, let right), .race(let left, let right), .zip(let left, let right),
+        .recovered(let left, let right):
+        left.size + right.size
+      case .caught(let node), .actor(let node), .main(let node), .limited(let node), .abandoned(_, let node): node.size
       case .loop(let count, let node): count * node.size
       case .branch(let condition, let left, let right): condition.size + max(left.size, right.size)
       case .yields: 0
@@ -72,7 +79,7 @@ struct DurableOrderTests {
         return .step("s\(count)", undo: number(0...1) == 0, mayFail: number(0...5) == 0)
       }
       let depth = depth - 1
-      switch number(0...13) {
+      switch number(0...17) {
       case 0, 1: return .sequence(nodes(2...4, depth))
       case 2: return .pair(node(depth), node(depth))
       case 3: return .group(nodes(2...5, depth), width: number(1...3))
@@ -85,6 +92,9 @@ struct DurableOrderTests {
       case 10: return .main(node(depth))
       case 11: return .race(node(depth), node(depth))
       case 12: return .caught(.limited(node(depth)))
+      case 13, 14: return .caught(.abandoned(number(0...10), node(depth)))
+      case 15: return .zip(node(depth), node(depth))
+      case 16: return .recovered(node(depth), node(depth))
       default: return .caught(.group(nodes(2...4, depth), width: 4))
       }
     }
@@ -148,12 +158,18 @@ struct DurableOrderTests {
     /// What the code between steps has seen.
     let seen = Ledger()
     private let counter = Counter()
+    private let ended = Once<Void>()
     let store: DyingStore
 
     init(_ world: World, _ store: DyingStore) { (self.world, self.store) = (world, store) }
 
-    /// What code sees after the death of its process is seen by no one.
-    private func note(_ line: String) { if !store.hasDied { seen.add(line) } }
+    /// What code sees after the death of its process is seen by no one, nor what is abandoned by code that has ended.
+    private func note(_ line: String) { if !store.hasDied, ended.settled == nil { seen.add(line) } }
+
+    func order(_ program: Node) async throws -> Int {
+      defer { ended.settle(()) }
+      return try await run(program)
+    }
 
     private func call(_ name: String, undo: Bool, mayFail: Bool) async throws -> Int {
       let body = { @Sendable [world] in
@@ -237,6 +253,13 @@ struct DurableOrderTests {
       case .race(let left, let right): return try await Chain.race(chain("l", left), chain("r", right)).run(1)
       case .limited(let node):
         return try await steps("limited", timeout: .milliseconds(1)) { try await run(node) }
+      case .abandoned(let time, let node):
+        return try await chain("a", node).abandon(after: .microseconds(time * 100)).run(1)
+      case .zip(let left, let right):
+        let (first, second) = try await Chain.zip(chain("l", left), chain("r", right)).run(1)
+        return first &* 5 &+ second
+      case .recovered(let left, let right):
+        return try await chain("c", left).recover { _ in try await run(right) }.run(1)
       case .yields(let count):
         for _ in 0..<count { await Task.yield() }
         return 0
@@ -265,7 +288,7 @@ struct DurableOrderTests {
     var (before, stored) = ([String](), [String: Int]())
     for process in 1...200 {
       let trial = Trial(world, DyingStore(base, at: 2, isLate: true))
-      let chain = Chain("order") { (_: Int) in try await trial.run(program) }
+      let chain = Chain("order") { (_: Int) in try await trial.order(program) }
       let bodies = world.bodies
       let result = await Result.of { try await chain.run(1, id: "x", in: trial.store) }
       if let error = result.failure as? CheckpointError { return "process \(process): \(error)" }
@@ -287,11 +310,8 @@ struct DurableOrderTests {
       }
       // A failure is returned before it is stored; what follows is stored after it. So is a return from the main actor,
       // after which the process may have died.
-      var count = 0
-      var known = seen.prefix { line in
-        if line.hasPrefix("s") { count += 1 }
-        return count <= log.records.count
-      }
+      let ended = Set(log.records.keys.map { String($0.split(separator: "/").last ?? "") })
+      var known = seen.prefix { line in !line.hasPrefix("s") || ended.contains(String(line.prefix { $0 != " " })) }
       while let last = known.last, !last.hasPrefix("s") { known.removeLast() }
       if known.count > before.count { before = Array(known) }
       guard log.isEnded else { continue }
