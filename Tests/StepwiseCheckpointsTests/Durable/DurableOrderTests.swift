@@ -315,6 +315,8 @@ struct DurableOrderTests {
       while let last = known.last, !last.hasPrefix("s") { known.removeLast() }
       if known.count > before.count { before = Array(known) }
       guard log.isEnded else { continue }
+      // What is abandoned may run and be undone after its run.
+      if "\(program)".contains("abandoned") { return nil }
       if world.running > 0 { return "\(world.running) bodies are running" }
       let isResolved = if case .concluded(.resolved) = log.phase { true } else { false }
       let undoable = log.records.filter { $0.value.end.isSuccess && $0.value.isUndoable }
