@@ -39,12 +39,12 @@ extension Execution {
   /// Undoes steps, in this order, shielded from cancellation, and stores the errors.
   func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
     guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield { self.add(undoErrors: await self.undo(undos, recording: recording)) }
+    await Scope.withCancellationShield(as: .undos) { self.add(undoErrors: await self.undo(undos, recording: recording)) }
   }
 
   /// Undoes a step whose value its journal cannot store, shielded from cancellation; returns whether that has not thrown.
   func undoUnstored(_ undo: UndoStack.Undo) async -> Bool {
-    let errors = await Scope.withCancellationShield {
+    let errors = await Scope.withCancellationShield(as: .undos) {
       await self.undo([undo], by: nil, recording: self.recording)
     }
     add(undoErrors: errors)
@@ -57,7 +57,7 @@ extension Execution {
   /// `undoErrors`.
   func undoLate(_ undos: [UndoStack.Undo]) async {
     guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield {
+    await Scope.withCancellationShield(as: .undos) {
       let errors = await self.undo(undos, recording: nil)
       for run in sequence(first: self, next: \.container) { run.undos.add(reported: errors) }
     }

@@ -204,7 +204,8 @@ extension Frame {
     var outcome = run.decide(with: error)
     let (journal, ownsJournal) = (run.journal, run.ownsJournal)
     if let journal, ownsJournal {
-      let stored = await journal.conclude(outcome.map { slot.erased })
+      let kept = run.undosIfAny?.numbers ?? []
+      let stored = await journal.conclude(outcome.map { slot.erased }, keeping: kept)
       if case .resolved(let output?) = stored { put(output) }
       outcome = stored.map { _ in }
       // What the run ended with may not be what it ends as.
@@ -216,9 +217,9 @@ extension Frame {
     let taken = hasValue && run.container != nil ? nil : run.undosIfAny?.takeAll()
     var undos = hasValue || !isFinal ? [] : taken ?? []
     if hasValue, !ownsJournal, run.container == nil, let taken { journal?.dropUndos(of: taken.map(\.number)) }
-    if let journal, ownsJournal {
+    if let journal {
       await run.undoShielded(exchange(&undos, with: []), recording: run.recording)
-      isFinal = await journal.finish()
+      if ownsJournal { isFinal = await journal.finish() }
     }
     let isFailed = if case .failed = outcome { true } else { false }
     // Handlers belong to the runs that have passed their gate, which they still occupy.

@@ -77,8 +77,10 @@ package protocol RunJournal: AnyObject, Sendable {
 
   /// Stores the outcome, before anything is undone.
   ///
+  /// A run with a value keeps some steps; what others have completed, such as those of abandoned work, is undone.
+  ///
   /// - Returns: The outcome, which an earlier run may have decided; with an output where it is that of the earlier run.
-  @concurrent func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<(any Sendable)?>
+  @concurrent func conclude(_ outcome: Outcome<any Sendable>, keeping steps: [Int]) async -> Outcome<(any Sendable)?>
 
   /// Everything that had to be undone has been tried.
   ///
@@ -104,8 +106,9 @@ package enum BodyExecutor {
 package enum WorkOffExecutor {
   /// The way through a gate.
   case admission
-  /// Handlers or undos.
   case handlers
+  /// Undos, which the run waits for before it ends, also those of abandoned work.
+  case undos
   /// A run with a journal of its own, which a further process begins where it had ended: after what has interrupted it.
   case run
 }

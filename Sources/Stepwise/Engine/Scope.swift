@@ -145,6 +145,7 @@ package struct Scope: Sendable {
   /// No shield is needed when the task is not cancelled and cannot be any more.
   package static func withCancellationShield<Value: Sendable>(
     isCancelled: Bool = true,
+    as kind: WorkOffExecutor = .handlers,
     _ operation: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {
     let (outer, details) = (current, Box(Details(isShielded: true)))
@@ -154,7 +155,7 @@ package struct Scope: Sendable {
         isCancelled ? await shielded(operation) : await operation()
       }
       guard let journal = outer.innermostRun?.journal else { return await work() }
-      return await journal.offExecutor(as: .handlers, work)
+      return await journal.offExecutor(as: kind, work)
     }
   }
 }
@@ -170,6 +171,8 @@ extension Scope {
     let outer = current
     var details = outer.details?.value ?? Details(recordedStep: outer.recordedStep)
     details.isRepetition = true
+    // What the run has abandoned may be repeated, too.
+    details.attempt = outer.run.map { Attempt(of: $0, in: nil, isAbandonable: true) }
     let scope = Scope(run: outer.run, record: nil, ownContext: outer.ownContext, details: Box(details))
     return try await withoutActuallyEscaping(body) { body in
       let work = Transfer(value: body)

@@ -45,6 +45,9 @@ final class UndoStack: Sendable {
     }
   }
 
+  /// The numbers of the undos, in no order.
+  var numbers: [Int] { state.withLock { $0.undos.map(\.number) } }
+
   /// Removes and returns all undos, newest first.
   func takeAll() -> [Undo] { Undo.newestFirst(state.withLock { exchange(&$0.undos, with: []) }) }
 

@@ -44,7 +44,7 @@ extension DurableEvent {
   /// Whether it says only how the code between steps went on.
   var isOfOrder: Bool {
     switch self {
-    case .waited, .returned, .deadline, .elapsed: true
+    case .waited, .returned: true
     default: false
     }
   }

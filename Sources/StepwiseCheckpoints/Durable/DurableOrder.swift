@@ -240,6 +240,9 @@ struct DurableOrder: Sendable {
   /// Whether the code waits for a step or a wait.
   func isCalled(_ key: String) -> Bool { calls[key] != nil }
 
+  /// Whether the code waits for a step or a wait.
+  var hasCalls: Bool { !calls.isEmpty }
+
   /// Whether something works, or is on its way back.
   func isPerforming(_ key: String) -> Bool { if case .performing? = calls[key] { true } else { false } }
 

@@ -53,6 +53,7 @@ extension DurableRun {
     case .rest:
       let replayed = state.withLock { $0.order.isReplayed && $0.repeating.isEmpty ? $0.replayed : nil }
       replayed?.settle(nil)
+      endIfDone(atRest: true)
       stopIfIdle()
       return false
     }
@@ -127,12 +128,12 @@ extension DurableRun {
 
   /// Nothing waits any more, because the run stops.
   func releaseAll() {
-    let (waiting, replayed, undoEnded) = state.withLock { state in
-      state.isStopped ? (state.order.takeAll(), state.replayed, state.undoEnded.take()) : ([], nil, nil)
+    let (waiting, replayed) = state.withLock { state in
+      state.isStopped ? (state.order.takeAll(), state.replayed) : ([], nil)
     }
     for once in waiting { once.settle(()) }
     replayed?.settle(nil)
-    undoEnded?.settle(())
+    endIfDone()
     executor?.free()
   }
 }
@@ -146,6 +147,19 @@ extension DurableRun {
   }
 
   @concurrent func offExecutor<Value: Sendable>(
+    as kind: WorkOffExecutor,
+    _ work: @concurrent @escaping @Sendable () async -> Value
+  ) async -> Value {
+    guard kind == .undos else { return await away(as: kind, work) }
+    state.withLock { $0.undoing += 1 }
+    let value = await away(as: kind, work)
+    // Back on the executor: it is busy until what follows waits.
+    state.withLock { $0.undoing -= 1 }
+    if !endIfDone() { executor?.notify() }
+    return value
+  }
+
+  @concurrent private func away<Value: Sendable>(
     as kind: WorkOffExecutor,
     _ work: @concurrent @escaping @Sendable () async -> Value
   ) async -> Value {

@@ -19,16 +19,14 @@ extension DurableRun {
       guard !state.hasEnded || log.isEnded else { return (nil, false) }
       let new = log.undoing.contains(step) ? [] : steps.filter { !log.isUndone($0) && !log.undoing.contains($0) }
       if !new.isEmpty { enqueue(.undoing(new), &state) }
-      let key = log.isUndone(step) ? nil : log.keys[step]
-      if key != nil { state.undosInProgress += 1 }
-      return (key, false)
+      return (log.isUndone(step) ? nil : log.keys[step], false)
     }
     guard let key else { return false }
     guard !isLate else {
       try await undoing(key, body)
       return true
     }
-    defer { endUndo(of: step) }
+    defer { state.withLock { _ = $0.undosTried.insert(step) } }
     // With the failures so far. An error stops the run, and then nothing is undone.
     try? await flush()
     guard !isStopped else { return false }
@@ -50,48 +48,21 @@ extension DurableRun {
     return true
   }
 
-  private func endUndo(of step: Int) {
-    let ended = state.withLock { state in
-      state.undosInProgress -= 1
-      state.undosTried.insert(step)
-      return state.undoEnded.take()
-    }
-    ended?.settle(())
-  }
-
-  /// Waits for the undos of abandoned work, and stores nothing more of what completes from then on.
-  private func waitForUndos() async {
-    while true {
-      let ended = state.withLock { state -> Once<Void>? in
-        guard !state.isStopped, state.isUndoing else {
-          state.hasEnded = !state.isStopped
-          return nil
-        }
-        let ended = Once<Void>()
-        state.undoEnded = ended
-        return ended
-      }
-      guard let ended else { return }
-      await ended.valueIgnoringCancellation()
-    }
-  }
-
   func dropUndos(of steps: [Int]) {
-    let waiting = state.withLock { state -> Once<Void>? in
-      guard !state.isStopped else { return nil }
+    state.withLock { state in
+      guard !state.isStopped else { return }
       for step in steps where !state.log.isUndone(step) { enqueue(.undone(step), &state) }
-      return state.undoEnded.take()
     }
-    waiting?.settle(())
+    executor?.notify()
   }
 }
 
 // MARK: - Outcome
 
 extension DurableRun {
-  func conclude(_ outcome: Outcome<any Sendable>) async -> Outcome<(any Sendable)?> {
+  func conclude(_ outcome: Outcome<any Sendable>, keeping steps: [Int]) async -> Outcome<(any Sendable)?> {
     do {
-      return try await concludeOrStop(outcome)
+      return try await concludeOrStop(outcome, keeping: steps)
     } catch {
       let error = stop(throwing: error)
       if state.withLock({ $0.isSuspended }) {
@@ -104,7 +75,10 @@ extension DurableRun {
     }
   }
 
-  private func concludeOrStop(_ outcome: Outcome<any Sendable>) async throws -> Outcome<(any Sendable)?> {
+  private func concludeOrStop(
+    _ outcome: Outcome<any Sendable>,
+    keeping steps: [Int]
+  ) async throws -> Outcome<(any Sendable)?> {
     let missing = await waitForReplay()
     var (hasBegun, isStopped, isDecidedBefore, stopError) = state.withLock { state in
       (state.hasBegun, state.isStopped, state.isDecidedBefore, state.stopError)
@@ -140,7 +114,9 @@ extension DurableRun {
       let isDecided = state.withLock { state in
         // It may have been cancelled while its output was encoded.
         guard (state.cancellation == nil) == (cancellation == nil) else { return false }
-        if case .resolved = conclusion {} else { enqueue(.undoing(state.log.outstanding), &state) }
+        let kept = if case .resolved = conclusion { Set(steps) } else { Set<Int>() }
+        let undone = state.log.outstanding.filter { !kept.contains($0) }
+        if !undone.isEmpty { enqueue(.undoing(undone), &state) }
         enqueue(.concluded(conclusion), &state)
         return true
       }
@@ -188,17 +164,71 @@ extension DurableRun {
   }
 
   func finish() async -> Bool {
-    await waitForUndos()
+    guard !settings.isCheck else { return false }
+    repeat {
+      await waitForUndos()
+      try? await flush()
+    } while !endStoring()
     let final = state.withLock { state -> (DurableStart, StoredOutcome, UInt64, CheckpointLease)? in
       guard !state.isStopped, state.log.isEnded, case .concluded(let outcome) = state.log.phase,
         let start = state.start, let lease = state.holder?.lease
       else { return nil }
       return (start, outcome, state.recordVersion, lease)
     }
-    guard let (start, outcome, version, lease) = final, !settings.isCheck else { return false }
+    guard let (start, outcome, version, lease) = final else { return false }
     // What follows frees space only: the outcome is stored.
     let record = record(start, version: version &+ 1, [.concluded(outcome)])
     try? await store.save(record, ifVersionIs: version, under: lease)
     return true
+  }
+
+  /// From now on nothing is stored, unless something was to be undone or stored meanwhile; returns whether it is so.
+  private func endStoring() -> Bool {
+    state.withLock { state in
+      guard state.undoing == 0 else { return false }
+      guard !state.isStopped else { return true }
+      state.hasEnded = state.queuedCount == state.storedCount && !state.isWriting
+      return state.hasEnded
+    }
+  }
+
+  /// Waits for the undos of abandoned work that are in progress, or that its code is on its way to.
+  private func waitForUndos() async {
+    let ending = Once<Void>()
+    state.withLock { $0.ending = ending }
+    if !endIfDone() { executor?.notify() }
+    await ending.valueIgnoringCancellation()
+  }
+
+  /// Ends the wait for undos when there is nothing to wait for.
+  ///
+  /// - Parameter atRest: Whether all code waits for something, or is elsewhere.
+  /// - Returns: Whether no one waits now.
+  @discardableResult
+  func endIfDone(atRest: Bool = false) -> Bool {
+    let (ending, isElsewhere) = state.withLock { state -> (Once<Void>?, Bool) in
+      guard state.ending != nil, state.undoing == 0, atRest || state.isStopped else { return (nil, false) }
+      // In a replay, work that waits for nothing else returns to undo what is stored.
+      let isElsewhere = state.isDecidedBefore && !state.isStopped && !state.order.hasCalls && state.hasUndosLeft
+      return isElsewhere ? (nil, true) : (state.ending.take(), false)
+    }
+    if isElsewhere { waitForUndoElsewhere() }
+    guard let ending else { return false }
+    ending.settle(())
+    return true
+  }
+
+  private func waitForUndoElsewhere() {
+    guard state.withLock({ !exchange(&$0.isWaitingForCode, with: true) }) else { return }
+    _ = spawn(on: bodyExecutor) { [weak self, patience] in
+      try? await Task.sleep(for: patience.duration)
+      let ending = self?.state.withLock { state in
+        state.isWaitingForCode = false
+        return state.ending.take()
+      }
+      guard let ending else { return }
+      patience.onEnd()
+      ending.settle(())
+    }
   }
 }

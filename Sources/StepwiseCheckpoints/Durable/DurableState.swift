@@ -55,11 +55,12 @@ struct DurableState: Sendable {
   var repeating: Set<String> = []
   /// The steps that have ended after the run, by the numbers of their undos.
   var late: [Int: String] = [:]
-  var undosInProgress = 0
+  /// How many parts of the code undo steps.
+  var undoing = 0
   /// The numbers of the steps whose undos have ended in this process.
   var undosTried: Set<Int> = []
-  /// Settled when a further undo has ended; nil while no one waits for that.
-  var undoEnded: Once<Void>?
+  /// Settled when nothing is undone, nor about to be; nil until the run ends.
+  var ending: Once<Void>?
   var lastNumber = 0
   /// Why the run stops, if it was not cancelled.
   var stopError: (any Error)?
@@ -97,8 +98,8 @@ struct DurableState: Sendable {
     return isStopRequested
   }
 
-  /// Whether an undo is in progress, or is still to begin: the code of its step is on its way there.
-  var isUndoing: Bool { undosInProgress > 0 || !log.undosLeft.isSubset(of: undosTried) }
+  /// Whether a step is still to be undone whose undo has not been tried.
+  var hasUndosLeft: Bool { !log.undosLeft.isSubset(of: undosTried) }
 
   /// Whether a step within another one has thrown because the run stops.
   func isPoisoned(_ key: String) -> Bool { poisoned.contains { DurableWaits.isInside($0, key) } }
