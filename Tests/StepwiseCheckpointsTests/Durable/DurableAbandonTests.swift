@@ -28,6 +28,7 @@ struct DurableAbandonTests {
             return tries
           }
           if number < attempts { throw Declined(card: "visa") }
+          try await step("seat") {}
           ledger.add("book")
         } undo: {
           ledger.add("undo")
@@ -168,169 +169,135 @@ struct DurableAbandonTests {
     }
   }
 
-  // MARK: - Random programs
+  // MARK: - The end of the run
 
-  private indirect enum Node: Sendable {
-    /// The times are in tenths of a millisecond.
-    case step(String, time: Int, fails: Bool, undoTime: Int)
-    case abandoned(after: Int, Node)
-    case limited(to: Int, Node)
-    case sequence([Node])
-    case group([Node])
-    case caught(Node)
-    case scope(String, Node)
+  /// The chain in that work still runs, so that nothing of it is undone before it ends.
+  // G298
+  @Test(arguments: [false, true])
+  func `A run does not wait for abandoned work that hangs, and the next one undoes it`(isCaught: Bool) async throws {
+    let (reached, release, clock) = (Once<Void>(), Once<Void>(), ManualClock())
+    let booking = Chain("booking") { (_: Int) in
+      try await step("book") {
+      } undo: {
+        ledger.add("undo")
+      }
+      try await step("pay") {
+        reached.settle(())
+        await release.valueIgnoringCancellation()
+      }
+    }
+    let part = Chain("part") { (input: Int) in try await booking.run(input) }.abandon(after: .seconds(1), clock: clock)
+    let chain = Chain("order") { (input: Int) in
+      do { try await part.run(input) } catch is TimeoutError where isCaught {}
+    }
+    let run = chain.start(1, id: "x", in: store)
+    await reached.valueIgnoringCancellation()
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    _ = await run.outcome
+    #expect(ledger.lines == [])
+    #expect(try await chain.unfinished(in: store) == ["x"])
+    let result = await Result.of { try await chain.resume(id: "x", in: store) }
+    if isCaught { try result.get() } else { #expect(throws: TimeoutError.self) { try result.get() } }
+    #expect(ledger.lines == ["undo"])
+    #expect(try await chain.unfinished(in: store) == [])
+    release.settle(())
   }
 
-  private struct Composer {
-    var random: SeededGenerator
-    private var count = 0
-
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
-
-    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
-    private mutating func time() -> Int { number(0...1) == 0 ? 0 : number(0...30) }
-
-    mutating func node(_ depth: Int) -> Node {
-      count += 1
-      guard depth > 0 else {
-        return .step("s\(count)", time: time(), fails: number(0...7) == 0, undoTime: time())
+  // G298
+  @Test func `A check of a run waits for no undo`() async throws {
+    let chain = Chain("order") { (_: Int) in
+      try await step("pay") {
+      } undo: {
+        throw Opaque()
       }
-      let (name, depth) = ("g\(count)", depth - 1)
-      switch number(0...9) {
-      case 0...3: return .abandoned(after: number(0...30), node(depth))
-      case 4: return .limited(to: number(0...30), node(depth))
-      case 5, 6: return .sequence((0..<number(1...3)).map { _ in node(depth) })
-      case 7: return .group((0..<number(1...3)).map { _ in node(depth) })
-      case 8: return .caught(node(depth))
-      default: return .scope(name, node(depth))
-      }
+      try await step("ship") { throw Declined(card: "visa") }
     }
+    await #expect(throws: Declined.self) { try await chain.run(1, id: "x", in: store) }
+    #expect(try await chain.unfinished(in: store) == ["x"])
+    try await chain.checkReplay(in: store)
   }
 
-  /// What has happened outside of the store.
-  private final class World: Sendable {
-    @TaskLocal static var process = 0
-
-    private struct State {
-      var lines: [(process: Int, isUndo: Bool, key: String)] = []
-      var ended: Set<Int> = []
-      var workCount = 0
-    }
-
-    private let state = Lock(State())
-
-    /// Whether a body or an undo is in progress.
-    var isBusy: Bool { state.withLock { $0.workCount > 0 } }
-
-    /// What follows in a process that has ended is not stored.
-    func end(_ process: Int) { state.withLock { _ = $0.ended.insert(process) } }
-
-    private func work(_ time: Int, isUndo: Bool, fails: Bool = false) async throws {
-      let key = String(CurrentStep.idempotencyKey?.split(separator: "-").last ?? "none")
-      state.withLock { $0.workCount += 1 }
-      // Whatever cancels the task.
-      await Task.detached { if time > 0 { try? await Task.sleep(for: .microseconds(time * 100)) } }.value
-      state.withLock { state in
-        state.workCount -= 1
-        if !fails, !state.ended.contains(Self.process) { state.lines.append((Self.process, isUndo, key)) }
-      }
-      if fails { throw Declined(card: key) }
-    }
-
-    func run(_ node: Node) async throws {
-      switch node {
-      case .step(let name, let time, let fails, let undoTime):
-        try await step(name) {
-          try await self.work(time, isUndo: false, fails: fails)
-        } undo: {
-          try await self.work(undoTime, isUndo: true)
-        }
-      case .abandoned(let time, let node):
-        _ = try await chain("part", node).abandon(after: .microseconds(time * 100)).run(1)
-      case .limited(let time, let node): _ = try await chain("part", node).timeout(.microseconds(time * 100)).run(1)
-      case .sequence(let nodes): for node in nodes { try await run(node) }
-      case .group(let nodes):
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          for node in nodes { group.addTask { try await self.run(node) } }
-          try await group.waitForAll()
-        }
-      case .caught(let node): do { try await run(node) } catch {}
-      case .scope(let name, let node): try await steps(name) { try await self.run(node) }
+  /// Otherwise another process undoes the step at the same time.
+  // G298
+  @Test func `A run that is stopped waits for an undo of abandoned work`() async throws {
+    let (reached, release, clock) = (Once<Void>(), Once<Void>(), ManualClock())
+    let (begun, isStopped) = (Once<Void>(), Once<Void>())
+    let booking = Chain("booking") { (_: Int) in
+      try await step("book") {
+        reached.settle(())
+        await release.valueIgnoringCancellation()
+      } undo: {
+        begun.settle(())
+        await isStopped.valueIgnoringCancellation()
+        for _ in 0..<20 { await letOthersRun() }
+        ledger.add("undo")
       }
     }
-
-    func chain(_ name: String, _ node: Node) -> Chain<Int, Int> {
-      Chain(name) { (input: Int) in
-        try await self.run(node)
-        return input
+    .abandon(after: .seconds(1), clock: clock)
+    let chain = Chain("order") { (input: Int) in
+      try await step("pay") {
+      } undo: {
+        release.settle(())
+        await begun.valueIgnoringCancellation()
       }
+      try await booking.run(input)
     }
+    let run = chain.start(1, id: "x", in: store)
+    await reached.valueIgnoringCancellation()
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    await begun.valueIgnoringCancellation()
+    chain.cancelRuns()
+    isStopped.settle(())
+    _ = await run.outcome
+    #expect(ledger.lines == ["undo"])
+  }
 
-    /// A step that was undone twice by the processes that did not die; nil when there is none.
-    var undoneTwice: String? {
-      var undone: Set<String> = []
-      for line in state.withLock({ $0.lines }) where line.process > 1 {
-        guard line.isUndo else {
-          undone.remove(line.key)
-          continue
-        }
-        if !undone.insert(line.key).inserted { return line.key }
+  /// A store that is slow when it appends, from the outcome on.
+  private struct SlowStore: ForwardingStore {
+    let base: any CheckpointStore
+    let outcome = Once<Void>()
+
+    func write(_ entry: [UInt8]?, of id: String, _ write: () async throws -> Void) async throws {
+      if let entry {
+        if try DurableEvent.events(in: entry).contains(where: \.isOutcome) { outcome.settle(()) }
+        if outcome.settled != nil { for _ in 0..<20 { await letOthersRun() } }
       }
-      return nil
+      try await write()
     }
   }
 
-  /// Runs a program whose process dies at a write; returns what is wrong, and whether it has died.
-  private func fault(of program: Node, at last: Int, isLate: Bool) async throws -> (text: String?, hasDied: Bool) {
-    let (world, base) = (World(), MemoryCheckpointStore())
-    let chain = world.chain("abandon", program)
-    let dying = DyingStore(base, at: last, isLate: isLate)
-    // A run that fails leaves its work in doubt to the next process, and that may leave it to another one.
-    for process in 1...6 {
-      let result = await World.$process.withValue(process) {
-        await Result.of {
-          process == 1 ? try await chain.run(1, id: "x", in: dying) : try await chain.run(1, id: "x", in: base)
-        }
+  /// It would have another version than the one that replaces the events.
+  // G298
+  @Test func `What abandoned work stores while its run ends is stored before the end`() async throws {
+    let (reached, release, undone) = (Once<Void>(), Once<Void>(), Once<Void>())
+    let (clock, slow) = (ManualClock(), SlowStore(base: store))
+    let booking = Chain("booking") { (_: Int) in
+      async let report: Void = step("report") {
+        await slow.outcome.valueIgnoringCancellation()
+        throw Declined(card: "visa")
       }
-      world.end(process)
-      while world.isBusy { await Task.yield() }
-      if case .failure(let error as CheckpointError) = result { return ("process \(process): \(error)", true) }
-      if let key = world.undoneTwice { return ("process \(process) undid \(key) again", true) }
-      if process > 1, try await chain.unfinished(in: base).isEmpty { return (nil, dying.hasDied) }
-    }
-    return ("it does not end", true)
-  }
-
-  /// `STEPWISE_ABANDON_SEEDS` sets the number of programs.
-  // G297
-  @Test func `No process undoes abandoned work again, or takes another path`() async throws {
-    let seeds = UInt64(ProcessInfo.processInfo.environment["STEPWISE_ABANDON_SEEDS"] ?? "") ?? 40
-    let uses = Ledger()
-    let patience = DurableRun.Patience(duration: .seconds(20)) { uses.add("waited") }
-    try await DurableRun.Patience.$current.withValue(patience) {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for seed in 1...seeds {
-          group.addTask {
-            var composer = Composer(seed: seed)
-            let program = Node.sequence([composer.node(3), composer.node(2)])
-            // The first write stores that there is a run.
-            var (last, hasDied) = (2, true)
-            while hasDied {
-              for isLate in [false, true] {
-                let fault = try await self.fault(of: program, at: last, isLate: isLate)
-                guard fault.text == nil else {
-                  Issue.record("seed \(seed) at \(last): \(fault.text ?? ""), \(program)")
-                  return
-                }
-                hasDied = fault.hasDied
-              }
-              last += 1
-            }
-          }
-        }
-        try await group.waitForAll()
+      async let book: Void = step("book") {
+        reached.settle(())
+        await release.valueIgnoringCancellation()
+      } undo: {
+        undone.settle(())
       }
+      _ = try? await report
+      try await book
     }
-    #expect(uses.lines == [])
+    .abandon(after: .seconds(1), clock: clock)
+    let chain = Chain("order") { (input: Int) in
+      do { try await booking.run(input) } catch is TimeoutError {}
+    }
+    let run = chain.start(1, id: "x", in: slow)
+    await reached.valueIgnoringCancellation()
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    try await run.value
+    release.settle(())
+    await undone.valueIgnoringCancellation()
+    #expect(try await chain.unfinished(in: store) == [])
   }
 }

@@ -95,6 +95,29 @@ struct DurableSuspensionTests {
     #expect(ledger.lines.dropFirst() == ["report", "suspended"])
   }
 
+  /// The run has its outcome before the step is repeated, and the wait in the step is not over in that process.
+  // G290, G297
+  @Test func `A step that is repeated to be undone waits on when its run was suspended`() async throws {
+    let (base, ledger) = (MemoryCheckpointStore(), Ledger())
+    let chain = Chain("order") { (_: Int) in
+      try await step("book") {
+        ledger.add("book")
+        try await step("wait", sleep: .seconds(3_600))
+      } undo: {
+        ledger.add("undo")
+      }
+    }
+    .abandon(after: .seconds(60))
+    _ = try? await chain.run(1, id: "x", in: DyingStore(base, at: 2, isLate: true))
+    for hours in 1...3 {
+      let now = Date(timeIntervalSinceNow: Double(hours) * 7_200)
+      let run = chain.hosted(id: "x", in: base, host: Host { ledger.add("suspended") }, now: { now })
+      _ = try? await run.execute(CancellationToken())
+    }
+    #expect(ledger.lines == ["book", "suspended", "book", "undo"])
+    #expect(try await chain.unfinished(in: base) == [])
+  }
+
   /// Starts a run that dies before its code, and resumes it by a host until that suspends it.
   private func runUntilSuspended(_ chain: Chain<Int, Int>, _ ledger: Ledger, _ base: MemoryCheckpointStore) async throws
   {
