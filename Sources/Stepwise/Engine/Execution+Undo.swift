@@ -39,7 +39,9 @@ extension Execution {
   /// Undoes steps, in this order, shielded from cancellation, and stores the errors.
   func undoShielded(_ undos: [UndoStack.Undo], recording: Recording?) async {
     guard !undos.isEmpty else { return }
-    await Scope.withCancellationShield(as: .undos) { self.add(undoErrors: await self.undo(undos, recording: recording)) }
+    await Scope.withCancellationShield(as: .undos) {
+      self.add(undoErrors: await self.undo(undos, recording: recording))
+    }
   }
 
   /// Undoes a step whose value its journal cannot store, shielded from cancellation; returns whether that has not thrown.

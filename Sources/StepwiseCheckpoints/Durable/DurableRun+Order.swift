@@ -136,6 +136,38 @@ extension DurableRun {
     endIfDone()
     executor?.free()
   }
+
+  /// Ends the wait for undos when there is nothing to wait for.
+  ///
+  /// - Parameter atRest: Whether all code waits for something, or is elsewhere.
+  /// - Returns: Whether no one waits now.
+  @discardableResult
+  func endIfDone(atRest: Bool = false) -> Bool {
+    let (ending, isElsewhere) = state.withLock { state -> (Once<Void>?, Bool) in
+      guard state.ending != nil, state.undoing == 0, atRest || state.isStopped else { return (nil, false) }
+      // In a replay, work that waits for nothing else returns to undo what is stored.
+      let isElsewhere = state.isDecidedBefore && !state.isStopped && !state.order.hasCalls && state.hasUndosLeft
+      return isElsewhere ? (nil, true) : (state.ending.take(), false)
+    }
+    if isElsewhere { waitForUndoElsewhere() }
+    guard let ending else { return false }
+    ending.settle(())
+    return true
+  }
+
+  private func waitForUndoElsewhere() {
+    guard state.withLock({ !exchange(&$0.isWaitingForCode, with: true) }) else { return }
+    _ = spawn(on: bodyExecutor) { [weak self, patience] in
+      try? await Task.sleep(for: patience.duration)
+      let ending = self?.state.withLock { state in
+        state.isWaitingForCode = false
+        return state.ending.take()
+      }
+      guard let ending else { return }
+      patience.onEnd()
+      ending.settle(())
+    }
+  }
 }
 
 // MARK: - What the code waits for
