@@ -32,9 +32,6 @@ func makeAttempts<Value>(
   onRetry: (Int, any Error) -> Void = { _, _ in },
   body: (Attempt?) async throws -> Value
 ) async throws -> Value {
-  let scope = Scope.current
-  // Of a step that is repeated, what is around it may be abandoned.
-  let outer = scope.isRepetition ? scope.attempt : outer
   var attempts = await history?.attempts(policy, clock: clock) ?? Attempts(policy, clock: clock)
   func isCancelled() -> Bool {
     run.map { !$0.allowsAttempts } ?? Task.isCancelled || outer?.isAbandoned ?? false

@@ -173,7 +173,8 @@ extension StepCall {
       if: isRetryable,
       history: history,
       of: run,
-      in: attempt,
+      // That of a step that is repeated may be abandoned.
+      in: Scope.current.isRepetition ? Scope.current.attempt : attempt,
       recording: run?.recording
     ) { number, error in
       recordedStep?.retrying(attempt: number, after: error)

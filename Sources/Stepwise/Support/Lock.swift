@@ -37,18 +37,15 @@ package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
     }
   }
 
-  /// Calls a closure that resumes continuations, whose tasks call `withLock` afterwards under the `TSAN` define.
-  ///
-  /// ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends. Under the
-  /// define it sees the one by the lock, which nothing that a resumption calls takes.
-  @inlinable @inline(__always)
-  package borrowing func resuming(_ resume: () -> Void) {
-    #if TSAN
-      withLock { _ in resume() }
-    #else
-      resume()
-    #endif
-  }
+  // Calls a closure that resumes continuations, whose tasks call `withLock` afterwards under the `TSAN` define.
+  //
+  // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends. Under the define
+  // it sees the one by the lock, which nothing that a resumption calls takes.
+  #if TSAN
+    @inlinable package borrowing func resuming(_ resume: () -> Void) { withLock { _ in resume() } }
+  #else
+    @inlinable @inline(__always) package borrowing func resuming(_ resume: () -> Void) { resume() }
+  #endif
 }
 
 extension Optional {

@@ -34,10 +34,8 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
   @discardableResult
   func settle(_ value: Value) -> Bool {
     guard let (first, others) = machine.withLock({ $0.settle(value) }) else { return false }
-    machine.resuming {
-      first?.resume(returning: value)
-      for waiter in others { waiter.resume(returning: value) }
-    }
+    machine.resuming { first?.resume(returning: value) }
+    for waiter in others { machine.resuming { waiter.resume(returning: value) } }
     return true
   }
 
