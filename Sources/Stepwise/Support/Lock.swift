@@ -17,6 +17,7 @@ package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<State>
   #if TSAN
     @usableFromInline let handOver = Atomic<UInt8>(0)
+    @usableFromInline let resumptions = Atomic(0)
   #endif
 
   @inlinable
@@ -37,12 +38,16 @@ package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
     }
   }
 
-  // Calls a closure that resumes continuations, whose tasks call `withLock` afterwards under the `TSAN` define.
-  //
-  // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends. Under the define
-  // it sees the one by the lock, which nothing that a resumption calls takes.
+  // ThreadSanitizer does not see the hand-over by a continuation that is resumed before its task suspends. Under the `TSAN`
+  // define, what resumes it counts, and the task waits here: not for the lock, as a resumption takes locks of the runtime.
   #if TSAN
-    @inlinable package borrowing func resuming(_ resume: () -> Void) { withLock { _ in resume() } }
+    @inlinable package borrowing func resuming(_ resume: () -> Void) {
+      resumptions.add(1, ordering: .acquiringAndReleasing)
+      resume()
+      resumptions.subtract(1, ordering: .acquiringAndReleasing)
+    }
+
+    @inlinable package borrowing func waitForResumptions() { while resumptions.load(ordering: .acquiring) > 0 {} }
   #else
     @inlinable @inline(__always) package borrowing func resuming(_ resume: () -> Void) { resume() }
   #endif

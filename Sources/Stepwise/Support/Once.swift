@@ -71,7 +71,7 @@ struct OnceCell<Value: Sendable>: ~Copyable, Sendable {
       }
     }
     #if TSAN
-      machine.withLock { _ in }
+      machine.waitForResumptions()
     #endif
     return value
   }

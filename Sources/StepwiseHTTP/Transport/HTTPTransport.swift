@@ -212,7 +212,7 @@ package final class Inbox: Sendable {
       return try delivery.part.get()
     }
     #if TSAN
-      defer { state.withLock { _ in } }
+      defer { state.waitForResumptions() }
     #endif
     return try await withUnsafeThrowingContinuation { (continuation: Waiter) in
       state.withLock { $0.waiter = continuation }
