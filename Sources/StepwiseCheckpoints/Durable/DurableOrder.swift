@@ -240,7 +240,7 @@ struct DurableOrder: Sendable {
   /// Whether the code waits for a step or a wait.
   func isCalled(_ key: String) -> Bool { calls[key] != nil }
 
-  /// Whether the code waits for a step or a wait.
+  /// Whether the code waits for any.
   var hasCalls: Bool { !calls.isEmpty }
 
   /// Whether something works, or is on its way back.

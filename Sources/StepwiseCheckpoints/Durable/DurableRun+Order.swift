@@ -53,7 +53,7 @@ extension DurableRun {
     case .rest:
       let replayed = state.withLock { $0.order.isReplayed && $0.repeating.isEmpty ? $0.replayed : nil }
       replayed?.settle(nil)
-      endIfDone(atRest: true)
+      endIfDone()
       stopIfIdle()
       return false
     }
@@ -133,26 +133,20 @@ extension DurableRun {
     }
     for once in waiting { once.settle(()) }
     replayed?.settle(nil)
-    endIfDone()
     executor?.free()
+    executor?.notify()
   }
 
-  /// Ends the wait for undos when there is nothing to wait for.
-  ///
-  /// - Parameter atRest: Whether all code waits for something, or is elsewhere.
-  /// - Returns: Whether no one waits now.
-  @discardableResult
-  func endIfDone(atRest: Bool = false) -> Bool {
+  /// Lets the run end when nothing is to be undone any more: all code waits for something, or is elsewhere.
+  private func endIfDone() {
     let (ending, isElsewhere) = state.withLock { state -> (Once<Void>?, Bool) in
-      guard state.ending != nil, state.undoing == 0, atRest || state.isStopped else { return (nil, false) }
+      guard state.ending != nil, state.undoing == 0 else { return (nil, false) }
       // In a replay, work that waits for nothing else returns to undo what is stored.
       let isElsewhere = state.isDecidedBefore && !state.isStopped && !state.order.hasCalls && state.hasUndosLeft
       return isElsewhere ? (nil, true) : (state.ending.take(), false)
     }
     if isElsewhere { waitForUndoElsewhere() }
-    guard let ending else { return false }
-    ending.settle(())
-    return true
+    ending?.settle(())
   }
 
   private func waitForUndoElsewhere() {
@@ -187,7 +181,7 @@ extension DurableRun {
     let value = await away(as: kind, work)
     // Back on the executor: it is busy until what follows waits.
     state.withLock { $0.undoing -= 1 }
-    if !endIfDone() { executor?.notify() }
+    executor?.notify()
     return value
   }
 

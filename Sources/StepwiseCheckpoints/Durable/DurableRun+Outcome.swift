@@ -164,9 +164,10 @@ extension DurableRun {
   }
 
   func finish() async -> Bool {
-    guard !settings.isCheck else { return false }
+    // Without an executor it has not begun.
+    guard !settings.isCheck, let executor else { return false }
     repeat {
-      await waitForUndos()
+      await waitForUndos(on: executor)
       try? await flush()
     } while !endStoring()
     let final = state.withLock { state -> (DurableStart, StoredOutcome, UInt64, CheckpointLease)? in
@@ -193,10 +194,10 @@ extension DurableRun {
   }
 
   /// Waits for the undos of abandoned work that are in progress, or that its code is on its way to.
-  private func waitForUndos() async {
+  private func waitForUndos(on executor: DurableExecutor) async {
     let ending = Once<Void>()
     state.withLock { $0.ending = ending }
-    if !endIfDone() { executor?.notify() }
+    executor.notify()
     await ending.valueIgnoringCancellation()
   }
 }

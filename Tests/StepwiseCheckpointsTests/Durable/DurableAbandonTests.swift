@@ -14,6 +14,13 @@ struct DurableAbandonTests {
   private let ledger = Ledger()
   private let store = MemoryCheckpointStore()
 
+  /// Lets the second pass after which the work is abandoned.
+  private func passLimit(on clock: ManualClock, after reached: Once<Void>) async {
+    await reached.valueIgnoringCancellation()
+    await clock.sleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+  }
+
   /// The body is performed with all attempts that it had, and the undo is stored.
   // G297
   @Test(arguments: 1...3)
@@ -46,38 +53,6 @@ struct DurableAbandonTests {
       #expect(ledger.lines == ["book", "book", "undo"])
       #expect(try await chain.unfinished(in: base) == [])
     }
-  }
-
-  /// Otherwise its end would not be stored, and each process would undo it again.
-  // G297
-  @Test func `A run ends when an undo of abandoned work has ended that has begun`() async throws {
-    let (reached, release, begun, clock) = (Once<Void>(), Once<Void>(), Once<Void>(), ManualClock())
-    let booking = Chain("booking") { (_: Int) in
-      try await step("book") {
-        reached.settle(())
-        await release.valueIgnoringCancellation()
-      } undo: {
-        begun.settle(())
-        await letOthersRun()
-        ledger.add("undo")
-      }
-    }
-    .abandon(after: .seconds(1), clock: clock)
-    let chain = Chain("order") { (input: Int) in
-      try await step("pay") {
-      } undo: {
-        release.settle(())
-        await begun.valueIgnoringCancellation()
-      }
-      try await booking.run(input)
-    }
-    let run = chain.start(1, id: "x", in: store)
-    await reached.valueIgnoringCancellation()
-    await clock.sleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
-    _ = await run.outcome
-    #expect(ledger.lines == ["undo"])
-    #expect(try await chain.unfinished(in: store) == [])
   }
 
   /// Of a run that fails, and of one that goes on without the work; the work goes on as well, or fails.
@@ -158,9 +133,7 @@ struct DurableAbandonTests {
         try await booking.run(input)
       }
       let run = chain.start(1, id: "x", in: dying)
-      await reached.valueIgnoringCancellation()
-      await clock.sleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await passLimit(on: clock, after: reached)
       _ = await run.outcome
       #expect(ledger.lines.count == (isUndone ? 1 : 0))
       await #expect(throws: TimeoutError.self) { try await chain.resume(id: "x", in: store) }
@@ -191,9 +164,7 @@ struct DurableAbandonTests {
       do { try await part.run(input) } catch is TimeoutError where isCaught {}
     }
     let run = chain.start(1, id: "x", in: store)
-    await reached.valueIgnoringCancellation()
-    await clock.sleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await passLimit(on: clock, after: reached)
     _ = await run.outcome
     #expect(ledger.lines == [])
     #expect(try await chain.unfinished(in: store) == ["x"])
@@ -218,18 +189,19 @@ struct DurableAbandonTests {
     try await chain.checkReplay(in: store)
   }
 
-  /// Otherwise another process undoes the step at the same time.
+  /// Otherwise each process would undo the step again, and one beside a run that is stopped at the same time.
   // G298
-  @Test func `A run that is stopped waits for an undo of abandoned work`() async throws {
+  @Test(arguments: [false, true])
+  func `A run waits for an undo of abandoned work that has begun`(isStopped: Bool) async throws {
     let (reached, release, clock) = (Once<Void>(), Once<Void>(), ManualClock())
-    let (begun, isStopped) = (Once<Void>(), Once<Void>())
+    let (begun, stopped) = (Once<Void>(), Once<Void>())
     let booking = Chain("booking") { (_: Int) in
       try await step("book") {
         reached.settle(())
         await release.valueIgnoringCancellation()
       } undo: {
         begun.settle(())
-        await isStopped.valueIgnoringCancellation()
+        if isStopped { await stopped.valueIgnoringCancellation() }
         for _ in 0..<20 { await letOthersRun() }
         ledger.add("undo")
       }
@@ -244,14 +216,53 @@ struct DurableAbandonTests {
       try await booking.run(input)
     }
     let run = chain.start(1, id: "x", in: store)
-    await reached.valueIgnoringCancellation()
-    await clock.sleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await passLimit(on: clock, after: reached)
     await begun.valueIgnoringCancellation()
-    chain.cancelRuns()
-    isStopped.settle(())
+    if isStopped { chain.cancelRuns() }
+    stopped.settle(())
     _ = await run.outcome
     #expect(ledger.lines == ["undo"])
+    #expect(try await chain.unfinished(in: store) == [])
+  }
+
+  @MainActor private func work(_ release: Once<Void>?) async {
+    if let release { return await release.valueIgnoringCancellation() }
+    for _ in 0..<20 { await letOthersRun() }
+  }
+
+  /// Code that is elsewhere for ever waits for something that is no step.
+  // G298
+  @Test(arguments: [false, true])
+  func `A run that is resumed waits for abandoned code that is elsewhere, but not for ever`(hangs: Bool) async throws {
+    let (reached, release, clock, uses) = (Once<Void>(), Once<Void>(), ManualClock(), Ledger())
+    let booking = Chain("booking") { (_: Int) in
+      try await step("book") {
+      } undo: {
+        ledger.add("undo")
+      }
+      do {
+        try await step("pay") {
+          reached.settle(())
+          await release.valueIgnoringCancellation()
+        }
+      } catch {
+        await work(hangs ? release : nil)
+        throw error
+      }
+    }
+    let part = Chain("part") { (input: Int) in try await booking.run(input) }.abandon(after: .seconds(1), clock: clock)
+    let chain = Chain("order") { (input: Int) in try await part.run(input) }
+    let run = chain.start(1, id: "x", in: store)
+    await passLimit(on: clock, after: reached)
+    _ = await run.outcome
+    let patience = DurableRun.Patience(duration: hangs ? .milliseconds(20) : .seconds(60)) { uses.add("waited") }
+    await DurableRun.Patience.$current.withValue(patience) {
+      await #expect(throws: TimeoutError.self) { try await chain.resume(id: "x", in: store) }
+    }
+    #expect(uses.lines == (hangs ? ["waited"] : []))
+    #expect(ledger.lines == (hangs ? [] : ["undo"]))
+    #expect(try await chain.unfinished(in: store) == (hangs ? ["x"] : []))
+    release.settle(())
   }
 
   /// A store that is slow when it appends, from the outcome on.
@@ -292,9 +303,7 @@ struct DurableAbandonTests {
       do { try await booking.run(input) } catch is TimeoutError {}
     }
     let run = chain.start(1, id: "x", in: slow)
-    await reached.valueIgnoringCancellation()
-    await clock.sleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await passLimit(on: clock, after: reached)
     try await run.value
     release.settle(())
     await undone.valueIgnoringCancellation()
