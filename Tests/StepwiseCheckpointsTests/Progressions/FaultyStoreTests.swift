@@ -78,15 +78,17 @@ import Testing
   }
 
   @Test func `A run whose lease has ended saves nothing`() async throws {
-    let clock = ManualClock()
+    // The first run has its clock, as it could renew its lease before the other one acquires the id.
+    let (clock, late) = (ManualClock(), ManualClock())
     let store = MemoryCheckpointStore(leaseDuration: .seconds(30), clock: clock)
-    var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: clock).makeAsyncIterator()
+    var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: late).makeAsyncIterator()
     _ = try await iterator.next()
     clock.advance(by: .seconds(31))
     // Another run acquires the id, and completes.
     var result: String?
     for try await stage in Count.at(0).stages(id: "a", in: store, leaseClock: clock) { result = stage.result }
     #expect(result == "three")
+    late.advance(by: .seconds(31))
     let record = try await store.load("a")
     await #expect(throws: CheckpointError.self) { _ = try await iterator.next() }
     #expect(try await iterator.next() == nil)
