@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `A run whose lease has ended saves nothing`() async throws {
-    // The first run has its clock, as it could renew its lease before the other one acquires the id.
+    // The clocks differ, as the first run could renew its lease before the other one acquires the id.
     let (clock, late) = (ManualClock(), ManualClock())
     let store = MemoryCheckpointStore(leaseDuration: .seconds(30), clock: clock)
     var iterator = Count.at(0).stages(id: "a", in: store, leaseClock: late).makeAsyncIterator()
